@@ -1,0 +1,63 @@
+// The HTTP client: requests to one origin that may live at several endpoints.
+//
+// Over TLS it negotiates HTTP/2 and keeps one connection for everything (all watches of a process,
+// all etcd calls); with an HTTP/1.1 server it pools connections, one request at a time on each.
+// A failed endpoint is left for the next one in the list; nothing here retries a request that may
+// have reached the server.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::http {
+
+struct ClientOptions {
+  std::vector<runtime::Endpoint> endpoints;      // tried in order, starting from the last that worked
+  std::shared_ptr<const runtime::TlsSource> tls; // null: plain
+  bool http2_prior_knowledge = false;            // plain HTTP/2 (etcd without TLS)
+  Duration connect_time = 5s;
+  std::size_t response_bytes = 1 << 30;          // for whole responses
+  Duration ping_interval = 15s;                  // HTTP/2: a silent connection is probed …
+  Duration ping_time = 10s;                      // … and given up after this
+  std::size_t http1_connections = 64;
+};
+
+// A request whose body and response are streams (watches, gRPC).
+class ClientStream {
+ public:
+  virtual ~ClientStream() = default;  // resets the stream if it has not ended
+  virtual Task<Result<ResponseHead>> head() = 0;          // waits for the response headers
+  virtual Task<Result<std::optional<Bytes>>> read() = 0;  // next piece; nullopt at the end
+  virtual const Headers& trailers() const = 0;            // valid after read() returned nullopt
+  virtual Task<Result<>> write(Bytes piece) = 0;          // more of the request body (HTTP/2 only)
+  virtual Task<Result<>> finish() = 0;                    // the request body is complete
+};
+
+class Client {
+ public:
+  Client(runtime::Runtime& runtime, ClientOptions options);
+  ~Client();
+
+  // One whole exchange. Fails with unavailable if the request surely was not processed, with timeout
+  // or io if it may have been.
+  Task<Result<Response>> send(Request request);
+
+  // Opens a stream. With `more_body` the request body stays open for write().
+  Task<Result<std::unique_ptr<ClientStream>>> open(Request request, bool more_body = false);
+
+  // Closes every connection; streams under way fail with unavailable.
+  void close();
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace fairlead::http

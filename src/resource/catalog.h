@@ -1,0 +1,28 @@
+// The catalog: every kind this server stores, described once.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "resource/kind.h"
+
+namespace fairlead::resource {
+
+class Catalog {
+ public:
+  explicit Catalog(std::vector<Kind> kinds);
+
+  const Kind* find(std::string_view group, std::string_view version,
+                   std::string_view plural) const;
+  const Kind* find_kind(std::string_view api_version, std::string_view kind) const;
+  const std::vector<std::unique_ptr<const Kind>>& kinds() const { return kinds_; }
+
+ private:
+  std::vector<std::unique_ptr<const Kind>> kinds_;
+};
+
+// Fairlead's own kinds and the core kinds, as DESIGN lists them.
+const Catalog& builtin_catalog();
+
+}  // namespace fairlead::resource

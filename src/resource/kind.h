@@ -1,0 +1,71 @@
+// Kind: everything the product knows about one API kind, in one value. The API server, kubectl's
+// tables, OpenAPI, discovery, the client and the documentation all follow from it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "resource/field_error.h"
+#include "resource/schema.h"
+#include "wire/json.h"
+
+namespace fairlead::resource {
+
+using Moment = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+struct Column {
+  std::string name;         // "Validated"
+  std::string type;         // integer number string boolean date
+  std::string format;       // "name" for the name column
+  std::string description;
+  int priority = 0;         // > 0: only with -o wide
+  // A date cell is already humanised ("5d").
+  std::function<Json(const Json& object, Moment now)> cell;
+};
+
+enum class Write { create, update, update_status };
+
+struct Kind {
+  std::string group;        // "" for the core group
+  std::string version;
+  std::string kind;         // "Subnet"
+  std::string plural;       // "subnets"
+  std::string singular;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+
+  Schema schema;            // of the whole object, apiVersion, kind and metadata included
+  bool has_status = false;  // serves …/status; the main endpoint then ignores status
+  bool strategic_merge = false;        // core kinds; others answer 415
+  bool unconditional_update = false;   // an update without resourceVersion is accepted
+  bool create_on_update = false;       // PUT makes a missing object
+  std::chrono::seconds time_to_live{0};  // Events: removed by the server after this; 0: never
+
+  // Fields for fieldSelector beyond metadata.name and metadata.namespace, as dotted paths. The selected
+  // value is the field's text: strings as they are, numbers in decimal, booleans true/false, absent "".
+  std::vector<std::string> selectable;
+
+  // Without the namespace; the name column first, age among them.
+  std::vector<Column> columns;
+
+  // Brings an object into its stored form after decoding and before validation: derived fields,
+  // stamps, fields a client may not set. `old` is null on create.
+  std::function<void(Json& object, const Json* old, Write write, Moment now)> prepare;
+
+  // What the schema cannot say. Runs after the schema's own checks passed.
+  std::function<FieldErrors(const Json& object, const Json* old, Write write)> validate;
+
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+  std::string list_kind() const { return kind + "List"; }
+  // "subnets.fairlead.dev": how error messages name the resource.
+  std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
+};
+
+// The value of a selectable field as selectors compare it.
+std::string selected_value(const Json& object, std::string_view path);
+
+}  // namespace fairlead::resource
