@@ -37,6 +37,8 @@ Result<ParsedJson> parse_json(std::string_view text, const JsonParseOptions& opt
 
 // Compact, no white space.
 std::string encode_json(const Json& value);
+// The same, appended; for lists and frames put together from many values.
+void encode_json_to(std::string& out, const Json& value);
 // Two-space indent, for people.
 std::string encode_json_pretty(const Json& value);
 
