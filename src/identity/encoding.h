@@ -1,0 +1,36 @@
+// Digests, text encodings and random text for credentials. Pure; randomness is passed in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fairlead::identity {
+
+// 64 uniform bits a call. Production passes Runtime::random(), which nobody can predict.
+using Random = std::function<std::uint64_t()>;
+
+std::string random_bytes(const Random& random, std::size_t count);
+
+using Digest = std::array<std::uint8_t, 32>;
+Digest sha256(std::string_view bytes);
+Digest hmac_sha256(std::string_view key, std::string_view bytes);
+
+// For secrets: takes the same time wherever the first difference is. Lengths are no secret.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+std::string encode_hex(std::string_view bytes);
+std::string encode_hex(const Digest& digest);
+std::string encode_base64(std::string_view bytes);
+// RFC 4648 with padding. White space is skipped, as in kubeconfig files folded by people.
+Result<std::string> decode_base64(std::string_view text);
+// The URL-safe alphabet without padding, for tokens.
+std::string encode_base64url(std::string_view bytes);
+Result<std::string> decode_base64url(std::string_view text);
+
+}  // namespace fairlead::identity
