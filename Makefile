@@ -1,0 +1,54 @@
+# The commands of this repository. `make help` lists them.
+#
+# The work is done by CMake presets (CMakePresets.json) and by the programs in scripts/; a target here
+# only names the common uses.
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap build up down test bench sim fuzz lint format check-all clean
+
+JOBS ?= $(shell nproc)
+SEEDS ?= 5000
+FUZZ_SECONDS ?= 120
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+bootstrap: ## Install the Debian packages that are missing (quiet when none is)
+	@scripts/bootstrap
+
+build: bootstrap ## The release binary, as build/fairlead
+	@scripts/build release
+	@ln -sfn release/src/program/fairlead build/fairlead
+
+up: build ## Prepare, build and run a server here; ends with what kubectl can do on it
+	@scripts/up
+
+down: ## Stop what `make up` started
+	@scripts/up --stop
+
+test: ## Everything a change must pass: unit, simulation, fuzz, end to end (under 20 minutes)
+	@scripts/test
+
+bench: build ## Measure; tables as in docs/benchmarks.md
+	@bench/run
+
+sim: bootstrap ## The virtual world over many seeds: make sim SEEDS=100000
+	@scripts/build dev
+	@scripts/sim --seeds $(SEEDS)
+
+fuzz: bootstrap ## Every fuzz target for a while: make fuzz FUZZ_SECONDS=3600
+	@scripts/build fuzz
+	@scripts/fuzz build/fuzz $(FUZZ_SECONDS)
+
+lint: bootstrap ## Format, layers, self-contained headers, shell scripts, clang-tidy
+	@scripts/lint
+
+format: bootstrap ## Rewrite the sources as .clang-format has them
+	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+
+check-all: ## make test, then ThreadSanitizer, lint, more seeds and longer fuzzing
+	@scripts/test
+	@scripts/check-all
+
+clean: ## Remove build/
+	@rm -rf build
