@@ -4,9 +4,9 @@
 // simulation), SqliteStore (the embedded default) and EtcdStore. The watch cache is the only reader
 // in the server; nothing above it talks to a Store.
 //
-// Revisions: every transaction that changes something gets the next revision; its operations share it
-// and are told apart by their position, 0, 1, 2 … in the order given. An object's place in history is
-// therefore (revision, position), see Place.
+// Revisions: every transaction that changes something gets the next revision; its operations share
+// it and are told apart by their position, 0, 1, 2 … in the order given. An object's place in
+// history is therefore (revision, position), see Place.
 //
 // All calls run on the loop of the Runtime that the store was made with.
 #pragma once
@@ -63,8 +63,8 @@ struct Operation {
   Bytes value;  // put only
 };
 
-// At most kMaxOperations, no key twice, and an erased key must be covered by a compare that makes sure
-// it exists, so that every operation is exactly one change. Violations are `invalid`.
+// At most kMaxOperations, no key twice, and an erased key must be covered by a compare that makes
+// sure it exists, so that every operation is exactly one change. Violations are `invalid`.
 struct Transaction {
   static constexpr std::size_t kMaxOperations = 128;
   static constexpr std::size_t kMaxBytes = 1 << 20;
@@ -77,26 +77,26 @@ struct Committed {
 };
 
 struct ListOptions {
-  Revision at = 0;            // 0: now
-  std::string after;          // keys > after only; empty: from the start of the prefix
-  std::size_t limit = 0;      // 0: all
+  Revision at = 0;        // 0: now
+  std::string after;      // keys > after only; empty: from the start of the prefix
+  std::size_t limit = 0;  // 0: all
 };
 
 struct Listing {
-  Revision revision = 0;      // what the listing shows
+  Revision revision = 0;  // what the listing shows
   std::vector<KeyValue> items;
   bool more = false;
 };
 
 struct Change {
-  KeyValue current;                  // erase: key and place of the erasure, empty value, created 0
+  KeyValue current;  // erase: key and place of the erasure, empty value, created 0
   bool erased = false;
 };
 
 // Every change of one revision, or several revisions together, never a part of one. An empty batch
 // only says that nothing up to `revision` is still to come.
 struct ChangeBatch {
-  Revision revision = 0;      // the last one in the batch
+  Revision revision = 0;  // the last one in the batch
   std::vector<Change> changes;
 };
 
@@ -113,17 +113,20 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // The current revision, linearizable: not older than any transaction acknowledged before the call.
+  // The current revision, linearizable: not older than any transaction acknowledged before the
+  // call.
   virtual Task<Result<Revision>> revision() = 0;
+  // The same without waiting, where this process is the only writer.
+  virtual std::optional<Revision> revision_now() const { return std::nullopt; }
 
   virtual Task<Result<std::optional<KeyValue>>> get(std::string key) = 0;
 
-  // Keys with the prefix in byte order, all as of one revision. Fails with gone if `at` was compacted
-  // and invalid if it lies in the future.
+  // Keys with the prefix in byte order, all as of one revision. Fails with gone if `at` was
+  // compacted and invalid if it lies in the future.
   virtual Task<Result<Listing>> list(std::string prefix, ListOptions options) = 0;
 
-  // All or nothing. Fails with conflict when a compare does not hold; timeout means it may or may not
-  // have been applied. Once acknowledged it survives kill -9 and power loss.
+  // All or nothing. Fails with conflict when a compare does not hold; timeout means it may or may
+  // not have been applied. Once acknowledged it survives kill -9 and power loss.
   virtual Task<Result<Committed>> commit(Transaction transaction) = 0;
 
   // Changes with place.revision > `after`, in order, gap-free, for keys with the prefix.
