@@ -78,7 +78,7 @@ struct Committed {
 
 struct ListOptions {
   Revision at = 0;        // 0: now
-  std::string after;      // keys > after only; empty: from the start of the prefix
+  std::string after{};    // keys > after only; empty: from the start of the prefix
   std::size_t limit = 0;  // 0: all
 };
 
