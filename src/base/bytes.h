@@ -1,5 +1,5 @@
-// Bytes: an immutable, shared run of bytes, or a slice of one. What an object was encoded to once is
-// handed to every list, watcher and connection as such a value.
+// Bytes: an immutable, shared run of bytes, or a slice of one. What an object was encoded to once
+// is handed to every list, watcher and connection as such a value.
 #pragma once
 
 #include <memory>

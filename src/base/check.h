@@ -9,8 +9,8 @@ namespace fairlead {
 
 }  // namespace fairlead
 
-#define CHECK(expression)                                                   \
-  do {                                                                      \
-    if (!(expression)) [[unlikely]]                                         \
-      ::fairlead::check_failed(#expression, __FILE__, __LINE__);            \
+#define CHECK(expression)                                        \
+  do {                                                           \
+    if (!(expression)) [[unlikely]]                              \
+      ::fairlead::check_failed(#expression, __FILE__, __LINE__); \
   } while (false)

@@ -20,7 +20,7 @@ class Ip {
   static Result<Ip> parse(std::string_view text);
 
   bool is_v4() const { return v4_; }
-  std::uint32_t v4_bits() const;                          // REQUIRES: is_v4()
+  std::uint32_t v4_bits() const;                                        // REQUIRES: is_v4()
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }  // v4 in the last four
   int width() const { return v4_ ? 32 : 128; }
   bool is_unicast() const;  // not unspecified, multicast, broadcast or reserved class E

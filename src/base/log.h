@@ -1,5 +1,5 @@
-// Structured log lines: a level, a fixed message, and fields. The message never contains data, so that
-// lines can be counted and searched; data goes into fields.
+// Structured log lines: a level, a fixed message, and fields. The message never contains data, so
+// that lines can be counted and searched; data goes into fields.
 //
 //   log::info("server ready", {{"address", address}, {"store", "sqlite"}});
 //
@@ -20,14 +20,14 @@ enum class Format { text, json };
 struct FieldValue {
   std::string text;
   bool quoted = true;
-  FieldValue(std::string_view value) : text(value) {}           // NOLINT(google-explicit-constructor)
-  FieldValue(const std::string& value) : text(value) {}         // NOLINT
-  FieldValue(const char* value) : text(value) {}                // NOLINT
+  FieldValue(std::string_view value) : text(value) {}    // NOLINT(google-explicit-constructor)
+  FieldValue(const std::string& value) : text(value) {}  // NOLINT
+  FieldValue(const char* value) : text(value) {}         // NOLINT
   FieldValue(bool value) : text(value ? "true" : "false"), quoted(false) {}  // NOLINT
   template <std::integral T>
-  FieldValue(T value) : text(std::to_string(value)), quoted(false) {}        // NOLINT
+  FieldValue(T value) : text(std::to_string(value)), quoted(false) {}  // NOLINT
   template <std::floating_point T>
-  FieldValue(T value) : text(std::to_string(value)), quoted(false) {}        // NOLINT
+  FieldValue(T value) : text(std::to_string(value)), quoted(false) {}  // NOLINT
 };
 
 struct LogField {

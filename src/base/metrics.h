@@ -1,8 +1,8 @@
 // Metrics: counters, gauges and histograms, exposed in Prometheus' text format.
 //
 // A metric is registered once and updated through the reference that gives; updates are relaxed
-// atomics, cheap enough for every request. A family with labels hands out one child per combination;
-// keep the child where you can.
+// atomics, cheap enough for every request. A family with labels hands out one child per
+// combination; keep the child where you can.
 #pragma once
 
 #include <atomic>
@@ -57,8 +57,8 @@ std::vector<double> latency_bounds();
 using LabelValues = std::vector<std::string>;
 
 // One metric name with its label names; children by label values, made on first use, living as long
-// as the registry. At most `max_children`; beyond, one child with every label "other" takes the rest,
-// so that strangers cannot grow it.
+// as the registry. At most `max_children`; beyond, one child with every label "other" takes the
+// rest, so that strangers cannot grow it.
 template <class Metric>
 class Family {
  public:

@@ -14,21 +14,21 @@
 namespace fairlead {
 
 enum class Code {
-  invalid,         // the input can never be right
+  invalid,  // the input can never be right
   not_found,
   already_exists,
-  conflict,        // a precondition on the current state failed; read again and retry
-  gone,            // the history asked for was compacted away
+  conflict,  // a precondition on the current state failed; read again and retry
+  gone,      // the history asked for was compacted away
   forbidden,
   unauthorized,
-  exhausted,       // a limit was reached: addresses, memory, queue places
-  unavailable,     // the peer cannot answer now; the operation was not carried out
-  timeout,         // no answer in time; the operation may have been carried out
-  cancelled,       // the caller gave up
+  exhausted,    // a limit was reached: addresses, memory, queue places
+  unavailable,  // the peer cannot answer now; the operation was not carried out
+  timeout,      // no answer in time; the operation may have been carried out
+  cancelled,    // the caller gave up
   unsupported,
-  corrupt,         // stored or received bytes break their own format
-  io,              // the operating system failed us
-  internal,        // our own fault
+  corrupt,   // stored or received bytes break their own format
+  io,        // the operating system failed us
+  internal,  // our own fault
 };
 
 std::string_view code_name(Code code);
@@ -66,9 +66,10 @@ Error errno_error(std::string_view what, int error_number);
   FL_TRY_IMPL(FL_CONCAT(fl_result_, __COUNTER__), declaration, expression, return)
 #define FL_CO_TRY(declaration, expression) \
   FL_TRY_IMPL(FL_CONCAT(fl_result_, __COUNTER__), declaration, expression, co_return)
-#define FL_TRY_IMPL(result, declaration, expression, leave)                  \
-  auto result = (expression);                                                \
-  if (!result) [[unlikely]] leave std::unexpected(std::move(result).error()); \
+#define FL_TRY_IMPL(result, declaration, expression, leave) \
+  auto result = (expression);                               \
+  if (!result) [[unlikely]]                                 \
+    leave std::unexpected(std::move(result).error());       \
   declaration = std::move(*result)
 
 #define FL_CHECKED(expression) \
@@ -77,4 +78,5 @@ Error errno_error(std::string_view what, int error_number);
   FL_CHECKED_IMPL(FL_CONCAT(fl_result_, __COUNTER__), expression, co_return)
 #define FL_CHECKED_IMPL(result, expression, leave) \
   auto result = (expression);                      \
-  if (!result) [[unlikely]] leave std::unexpected(std::move(result).error())
+  if (!result) [[unlikely]]                        \
+  leave std::unexpected(std::move(result).error())

@@ -6,11 +6,11 @@
 
 #include <cstddef>
 #include <deque>
-#include <list>
 #include <optional>
 #include <utility>
 
 #include "base/result.h"
+#include "runtime/linked.h"
 #include "runtime/task.h"
 
 namespace fairlead::runtime {
@@ -21,7 +21,8 @@ class Signal {
   Signal(const Signal&) = delete;
   Signal& operator=(const Signal&) = delete;
 
-  // Wakes every fiber that waits now. One that is not waiting misses it: check the state, then wait.
+  // Wakes every fiber that waits now. One that is not waiting misses it: check the state, then
+  // wait.
   void notify();
 
   class Wait;
@@ -29,14 +30,12 @@ class Signal {
   Wait wait();
 
  private:
-  std::list<Wait*> waits_;
+  LinkList<Wait> waits_;  // destroyed first, it lets them go: they wait on until cancelled
 };
 
-class Signal::Wait final : public Waiter {
+class Signal::Wait final : public Waiter, public Link {
  public:
   explicit Wait(Signal& signal) : signal_(signal) {}
-  Wait(Wait&& other) = delete;
-  ~Wait() override { leave(); }
   bool await_ready() const { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
@@ -45,9 +44,7 @@ class Signal::Wait final : public Waiter {
       return false;
     }
     suspend(handle);
-    signal_.waits_.push_back(this);
-    place_ = std::prev(signal_.waits_.end());
-    waiting_ = true;
+    signal_.waits_.push(*this);
     return true;
   }
   Result<> await_resume() const {
@@ -56,29 +53,19 @@ class Signal::Wait final : public Waiter {
   }
   void on_cancel() override {
     cancelled_ = true;
-    leave();
+    Link::unlink();
     wake();
   }
 
  private:
-  friend class Signal;
-  void leave() {
-    if (std::exchange(waiting_, false)) signal_.waits_.erase(place_);
-  }
   Signal& signal_;
-  std::list<Wait*>::iterator place_;
-  bool waiting_ = false;
   bool cancelled_ = false;
 };
 
 inline Signal::Wait Signal::wait() { return Wait(*this); }
 
 inline void Signal::notify() {
-  while (!waits_.empty()) {
-    Wait* wait = waits_.front();
-    wait->leave();
-    wait->wake();
-  }
+  while (Wait* wait = waits_.pop()) wait->wake();
 }
 
 template <class T>

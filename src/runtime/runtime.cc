@@ -67,9 +67,8 @@ Task<void> yield(Runtime&) {
 
 namespace detail {
 
-// Outlives the waiter if the waiting frame is destroyed while the work is still running. The
-// captured references of the work itself do not: see the requirement in the header.
-struct BlockingWait::Link {
+// Outlives the waiter if the waiting frame is destroyed while the work is still running.
+struct BlockingWait::Notice {
   BlockingWait* waiter;
 };
 
@@ -77,13 +76,13 @@ BlockingWait::BlockingWait(Runtime& runtime, std::function<void()> work)
     : runtime_(runtime), work_(std::move(work)) {}
 
 BlockingWait::~BlockingWait() {
-  if (link_) link_->waiter = nullptr;
+  if (notice_) notice_->waiter = nullptr;
 }
 
 void BlockingWait::start() {
-  link_ = std::make_shared<Link>(this);
-  runtime_.start_blocking({.work = work_, .done = [link = link_] {
-                             if (link->waiter) link->waiter->wake();
+  notice_ = std::make_shared<Notice>(this);
+  runtime_.start_blocking({.work = std::move(work_), .done = [notice = notice_] {
+                             if (notice->waiter) notice->waiter->wake();
                            }});
 }
 

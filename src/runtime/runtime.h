@@ -1,18 +1,21 @@
 // Runtime: the one seam between components and the outside: time, randomness, network, files,
 // blocking work. Components take a Runtime& and never see a clock, a socket call or a thread.
 //
-// Two implementations: EpollRuntime (production, one thread per loop) and sim::Machine (a machine in
-// the seeded virtual world). The same component code runs on both.
+// Two implementations: EpollRuntime (production, one thread per loop) and sim::Machine (a machine
+// in the seeded virtual world). The same component code runs on both.
 //
-// TLS belongs to the seam: production speaks it with OpenSSL on the socket; the virtual world checks
-// the same certificates but does not spend time on encrypting.
+// TLS belongs to the seam: production speaks it with OpenSSL on the socket; the virtual world
+// checks the same certificates but does not spend time on encrypting.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -87,7 +90,7 @@ class Deadline final : public Timer {
     runtime.timers().add(*this, runtime.now() + after);
   }
   void fire() override {
-    fired_ = true;
+    fired_ = !operation_.cancelled();  // whoever cancelled first names the outcome
     operation_.cancel();
   }
   bool fired() const { return fired_; }
@@ -112,10 +115,10 @@ class BlockingWait final : public Waiter {
 
  private:
   void start();
-  struct Link;
+  struct Notice;
   Runtime& runtime_;
   std::function<void()> work_;
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<Notice> notice_;
 };
 
 }  // namespace detail
@@ -132,18 +135,25 @@ Task<Result<T>> with_timeout(Runtime& runtime, Duration limit, Task<Result<T>> o
   co_return result;
 }
 
-// Runs `work` off the loop and resumes with its value. REQUIRES: what `work` captures outlives it.
+// Runs `work` off the loop and resumes with its value. The awaiting frame may be destroyed
+// meanwhile: the work and its value are kept until it has ended. REQUIRES: what `work` refers to
+// outlives it.
 template <class Work>
 auto blocking(Runtime& runtime, Work work) -> Task<decltype(work())> {
   using T = decltype(work());
   if constexpr (std::is_void_v<T>) {
-    detail::BlockingWait wait(runtime, [&work] { work(); });
+    auto job = std::make_shared<Work>(std::move(work));
+    detail::BlockingWait wait(runtime, [job] { (*job)(); });
     co_await wait;
   } else {
-    std::optional<T> value;
-    detail::BlockingWait wait(runtime, [&work, &value] { value.emplace(work()); });
+    struct Job {
+      Work work;
+      std::optional<T> value;
+    };
+    auto job = std::make_shared<Job>(std::move(work), std::nullopt);
+    detail::BlockingWait wait(runtime, [job] { job->value.emplace(job->work()); });
     co_await wait;
-    co_return std::move(*value);
+    co_return std::move(*job->value);
   }
 }
 

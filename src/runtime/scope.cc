@@ -29,29 +29,37 @@ class Scope::Root final : public Ready {
 
 class Scope::Join final : public Waiter {
  public:
-  explicit Join(Scope& scope) : scope_(scope) {}
+  explicit Join(Scope& scope) : scope_(&scope) {}
   ~Join() override {
-    if (scope_.join_ == this) scope_.join_ = nullptr;
+    if (scope_ && scope_->join_ == this) scope_->join_ = nullptr;
   }
-  bool await_ready() const { return scope_.roots_.empty(); }
+  bool await_ready() const { return scope_->roots_.empty(); }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> handle) {
-    CHECK(!scope_.join_);
-    scope_.join_ = this;
+    CHECK(!scope_->join_);
+    scope_->join_ = this;
     const bool cancelled = fiber_cancelled(handle);
     suspend(handle);
-    if (cancelled) scope_.cancel();
+    if (cancelled) scope_->cancel();
   }
   void await_resume() {}
-  void on_cancel() override { scope_.cancel(); }
+  void on_cancel() override {
+    if (scope_) scope_->cancel();
+  }
+  // The scope is destroyed with its tasks: nothing is left to wait for.
+  void scope_gone() {
+    scope_ = nullptr;
+    wake();
+  }
 
  private:
-  Scope& scope_;
+  Scope* scope_;
 };
 
 Scope::Scope(Executor& executor) : executor_(executor) {}
 
 Scope::~Scope() {
+  if (join_) std::exchange(join_, nullptr)->scope_gone();
   std::list<std::unique_ptr<Root>> roots = std::move(roots_);
   roots_.clear();
   while (!roots.empty()) roots.pop_front();

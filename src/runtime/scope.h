@@ -30,8 +30,8 @@ class Scope {
   // Asks every task to stop; further spawns start cancelled.
   void cancel();
 
-  // Waits until every task has ended. Not interrupted by cancellation of the waiting fiber, but hands
-  // that cancellation on to the tasks.
+  // Waits until every task has ended. Not interrupted by cancellation of the waiting fiber, but
+  // hands that cancellation on to the tasks.
   Task<void> join();
 
   Task<void> close();

@@ -31,18 +31,20 @@ struct Endpoint {
 struct TlsCredentials {
   std::string certificate_chain;  // own certificate first; empty: none is shown
   std::string private_key;
-  std::string trusted_ca;         // who may sign the peer; a server with none asks for no certificate
-  std::string server_name;        // client: name to send as SNI and to verify; empty: endpoint's host
+  std::string trusted_ca;   // who may sign the peer; a server with none asks for no certificate
+  std::string server_name;  // client: name to send as SNI and to verify; empty: endpoint's host
   std::vector<std::string> alpn;  // in order of preference, "h2", "http/1.1"
-  bool skip_verify = false;       // client: accept any server certificate (aggregator probes, tests)
+  bool skip_verify = false;  // client: accept any server certificate (aggregator probes, tests)
+
+  bool operator==(const TlsCredentials&) const = default;
 };
 
 // What is known of the other side of a connection once it is set up.
 struct PeerInfo {
-  std::string address;            // "10.0.0.7:41234"
+  std::string address;  // "10.0.0.7:41234"
   bool tls = false;
-  std::string alpn;               // negotiated protocol, empty without
-  std::string certificate;        // PEM of the peer's leaf certificate, empty if it showed none
+  std::string alpn;         // negotiated protocol, empty without
+  std::string certificate;  // PEM of the peer's leaf certificate, empty if it showed none
   // A server accepts the handshake of a client whose certificate does not verify against trusted_ca
   // (so that the caller can answer 401) but says so here.
   bool certificate_trusted = false;
@@ -52,8 +54,8 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Completes the TLS handshake of an accepted connection; peer() is final after it. Nothing to do on
-  // plain and on connected streams.
+  // Completes the TLS handshake of an accepted connection; peer() is final after it. Nothing to do
+  // on plain and on connected streams.
   virtual Task<Result<>> handshake() = 0;
   // At least one byte unless the peer ended its side (0). One reader and one writer at a time.
   virtual Task<Result<std::size_t>> read(std::span<char> into) = 0;

@@ -2,9 +2,9 @@
 // awaits belong to.
 //
 // Everything runs on one loop thread; nothing here is shared between threads. A coroutine that
-// suspends does so on a Waiter (a timer, a socket, a channel …). Cancelling a fiber wakes the Waiter
-// it is suspended on with Code::cancelled, and every later wait of that fiber fails the same way at
-// once, so cleanup code runs forward and never hangs.
+// suspends does so on a Waiter (a timer, a socket, a channel …). Cancelling a fiber wakes the
+// Waiter it is suspended on with Code::cancelled, and every later wait of that fiber fails the same
+// way at once, so cleanup code runs forward and never hangs.
 //
 // Name what you await: no capturing lambda, aggregate temporary or ?: inside an expression with
 // co_await. Parameters of a coroutine are values or things that outlive it.
@@ -20,7 +20,8 @@
 
 namespace fairlead::runtime {
 
-// Something to run on the loop. Unlinks itself when destroyed, so a dead coroutine is never resumed.
+// Something to run on the loop. Unlinks itself when destroyed, so a dead coroutine is never
+// resumed.
 class Ready {
  public:
   Ready() = default;
@@ -101,8 +102,8 @@ class Fiber {
   bool cancelled_ = false;
 };
 
-// The base of every awaitable leaf. A subclass decides in await_ready / its constructor what it waits
-// for, and calls wake() from the loop when that has happened.
+// The base of every awaitable leaf. A subclass decides in await_ready / its constructor what it
+// waits for, and calls wake() from the loop when that has happened.
 class Waiter : public Ready {
  public:
   ~Waiter() override {
@@ -167,7 +168,9 @@ struct PromiseBase {
   };
   std::suspend_always initial_suspend() noexcept { return {}; }
   FinalAwaiter final_suspend() noexcept { return {}; }
-  void unhandled_exception() { std::terminate(); }  // other people's exceptions end at their wrapper
+  void unhandled_exception() {
+    std::terminate();
+  }  // other people's exceptions end at their wrapper
 };
 
 template <class T>
@@ -240,14 +243,15 @@ inline Task<void> Promise<void>::get_return_object() {
 }
 }  // namespace detail
 
-// Runs a task as a fiber of its own inside the awaiting one: cancelling the outer cancels it, and it
-// can be cancelled alone (that is what timeouts do).
+// Runs a task as a fiber of its own inside the awaiting one: cancelling the outer cancels it, and
+// it can be cancelled alone (that is what timeouts do).
 template <class T>
 class Nested : public Waiter {
  public:
   Nested(Executor& executor, Task<T> task) : fiber_(executor), task_(std::move(task)) {}
 
   void cancel() { fiber_.cancel(); }
+  bool cancelled() const { return fiber_.cancelled(); }
   void on_cancel() override { fiber_.cancel(); }
 
   bool await_ready() const noexcept { return false; }

@@ -1,5 +1,6 @@
 // The timers of one loop: a binary heap whose nodes know their place, so that removal is O(log n)
-// and adding allocates nothing beyond the heap's own array. Equal deadlines fire in order of adding.
+// and adding allocates nothing beyond the heap's own array. Equal deadlines fire in order of
+// adding.
 #pragma once
 
 #include <cstddef>
