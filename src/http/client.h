@@ -19,20 +19,20 @@
 namespace fairlead::http {
 
 struct ClientOptions {
-  std::vector<runtime::Endpoint> endpoints;      // tried in order, starting from the last that worked
-  std::shared_ptr<const runtime::TlsSource> tls; // null: plain
-  bool http2_prior_knowledge = false;            // plain HTTP/2 (etcd without TLS)
+  std::vector<runtime::Endpoint> endpoints;  // tried in order, starting from the last that worked
+  std::shared_ptr<const runtime::TlsSource> tls;  // null: plain
+  bool http2_prior_knowledge = false;             // plain HTTP/2 (etcd without TLS)
   Duration connect_time = 5s;
-  std::size_t response_bytes = 1 << 30;          // for whole responses
-  Duration ping_interval = 15s;                  // HTTP/2: a silent connection is probed …
-  Duration ping_time = 10s;                      // … and given up after this
+  std::size_t response_bytes = 1 << 30;  // for whole responses
+  Duration ping_interval = 15s;          // HTTP/2: a silent connection is probed …
+  Duration ping_time = 10s;              // … and given up after this
   std::size_t http1_connections = 64;
 };
 
 // A request whose body and response are streams (watches, gRPC).
 class ClientStream {
  public:
-  virtual ~ClientStream() = default;  // resets the stream if it has not ended
+  virtual ~ClientStream() = default;                      // resets the stream if it has not ended
   virtual Task<Result<ResponseHead>> head() = 0;          // waits for the response headers
   virtual Task<Result<std::optional<Bytes>>> read() = 0;  // next piece; nullopt at the end
   virtual const Headers& trailers() const = 0;            // valid after read() returned nullopt
@@ -45,8 +45,8 @@ class Client {
   Client(runtime::Runtime& runtime, ClientOptions options);
   ~Client();
 
-  // One whole exchange. Fails with unavailable if the request surely was not processed, with timeout
-  // or io if it may have been.
+  // One whole exchange. Fails with unavailable if the request surely was not processed, with
+  // timeout or io if it may have been.
   Task<Result<Response>> send(Request request);
 
   // Opens a stream. With `more_body` the request body stays open for write().

@@ -27,6 +27,7 @@ class Headers {
   bool has(std::string_view name) const;
   std::vector<std::string_view> all(std::string_view name) const;
 
+  void reserve(std::size_t fields) { fields_.reserve(fields); }
   auto begin() const { return fields_.begin(); }
   auto end() const { return fields_.end(); }
   std::size_t size() const { return fields_.size(); }

@@ -1,5 +1,5 @@
-// The HTTP server: accepts connections, speaks HTTP/1.1 or HTTP/2 (ALPN, or prior knowledge on plain
-// connections), and hands each request to a Handler.
+// The HTTP server: accepts connections, speaks HTTP/1.1 or HTTP/2 (ALPN, or prior knowledge on
+// plain connections), and hands each request to a Handler.
 //
 // Everything a stranger can send has a limit (Limits). Requests arrive whole; responses are sent
 // whole or streamed. Each request runs as a fiber of its own; it is cancelled when its peer goes
@@ -19,17 +19,17 @@
 namespace fairlead::http {
 
 struct Limits {
-  std::size_t header_bytes = 64 << 10;          // request line and headers together → 431
-  std::size_t header_count = 200;               // → 431
-  std::size_t body_bytes = 3 << 20;             // → 413
-  std::size_t bodies_under_way = 128 << 20;     // all connections together → 429
-  std::size_t connections = 10'000;             // further ones are closed at once
-  std::uint32_t streams_per_connection = 2'000; // HTTP/2 SETTINGS_MAX_CONCURRENT_STREAMS
+  std::size_t header_bytes = 64 << 10;           // request line and headers together → 431
+  std::size_t header_count = 200;                // → 431
+  std::size_t body_bytes = 3 << 20;              // → 413
+  std::size_t bodies_under_way = 128 << 20;      // all connections together → 429
+  std::size_t connections = 10'000;              // further ones are closed at once
+  std::uint32_t streams_per_connection = 2'000;  // HTTP/2 SETTINGS_MAX_CONCURRENT_STREAMS
   Duration handshake_time = 10s;
-  Duration header_time = 10s;                   // first byte of a request to its last header → 408
-  Duration body_time = 60s;                     // last header to last byte of body → 408
-  Duration idle_time = 180s;                    // keep-alive without a request
-  Duration write_stall_time = 30s;              // a peer that takes no bytes is cut
+  Duration header_time = 10s;       // first byte of a request to its last header → 408
+  Duration body_time = 60s;         // last header to last byte of body → 408
+  Duration idle_time = 180s;        // keep-alive without a request
+  Duration write_stall_time = 30s;  // a peer that takes no bytes is cut
 };
 
 // One request under way. Exactly one of respond() or start()…finish() is used, once.
@@ -60,7 +60,7 @@ struct ServerCounters {
   std::uint64_t connections_accepted = 0;
   std::uint64_t connections_refused = 0;  // over the limit, or failed handshake
   std::uint64_t connections_open = 0;
-  std::uint64_t protocol_errors = 0;      // malformed requests, floods, smuggling forms
+  std::uint64_t protocol_errors = 0;  // malformed requests, floods, smuggling forms
   std::uint64_t requests = 0;
   std::uint64_t requests_under_way = 0;
 };

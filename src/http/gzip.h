@@ -1,0 +1,40 @@
+// gzip (RFC 1952) over shared pieces, and its inverse with a bound. Pure; zlib does the work.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace fairlead::http {
+
+// The pieces, one after the other, as one gzip member. `level` 1 (fast) … 9 (small).
+Result<std::string> gzip(std::span<const Bytes> pieces, int level);
+
+// Inflates a stream piece by piece and stops at a bound, so that a small bomb stays small.
+class Gunzip {
+ public:
+  explicit Gunzip(std::size_t output_limit);
+  ~Gunzip();
+  Gunzip(Gunzip&&) noexcept;
+  Gunzip& operator=(Gunzip&&) noexcept;
+
+  // What `input` gives. Fails with corrupt on bytes that are no gzip, with exhausted past the
+  // bound.
+  Result<std::string> inflate(std::string_view input);
+  // Whether a whole number of gzip members has been seen.
+  bool complete() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Whether an Accept-Encoding value allows gzip (q=0 forbids it).
+bool accepts_gzip(std::string_view accept_encoding);
+
+}  // namespace fairlead::http

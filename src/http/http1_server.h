@@ -1,0 +1,42 @@
+// The server side of one HTTP/1.1 connection: requests one after the other, each read whole,
+// checked against the limits and handed to the handler. Internal to http/.
+#pragma once
+
+#include "http/http1_exchange.h"
+#include "http/http1_transport.h"
+#include "http/server_core.h"
+#include "wire/http1.h"
+
+namespace fairlead::http {
+
+class Http1Server final : public ServerConnection {
+ public:
+  Http1Server(ServerCore& core, runtime::Stream& stream);
+
+  Task<void> run() override;
+  void drain() override;
+
+  // On a plain connection the first request may be HTTP/2's preface. Then run() returns with the
+  // connection open, and this is everything received so far; otherwise empty.
+  std::string_view http2_preface() const { return http2_preface_; }
+
+ private:
+  // True when exchange_ holds a whole request; false when the connection is to end.
+  Task<bool> receive(BodyLease& lease);
+  Task<bool> receive_head();
+  Task<bool> receive_body(const wire::http1::RequestHead& head, Request& request, BodyLease& lease);
+  Task<bool> refuse(const wire::http1::Rejection& rejection);
+  Task<bool> more(Instant deadline);
+
+  ServerCore& core_;
+  runtime::Stream& stream_;
+  Http1Transport transport_;
+  Http1Exchange exchange_;
+  wire::http1::HeadScanner scanner_;
+  std::string http2_preface_;
+  bool first_ = true;
+  bool idle_ = false;     // waiting for the first byte of a request
+  bool refused_ = false;  // the peer may still be sending what will not be read
+};
+
+}  // namespace fairlead::http

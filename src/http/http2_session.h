@@ -1,0 +1,127 @@
+// What both sides of HTTP/2 have in common: an nghttp2 session driven by a Stream. One fiber reads
+// and feeds the session; one writes, and takes everything that all streams have to say at that
+// moment in as few writes as possible. Internal to http/.
+//
+// The derived class overrides the events it cares about. Events arrive while the session is being
+// fed or drained, so they may submit frames but never wait. Flow control is nghttp2's.
+#pragma once
+
+#include <nghttp2/nghttp2.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "http/buffer_pool.h"
+#include "http/lazy_timer.h"
+#include "runtime/channel.h"
+#include "runtime/runtime.h"
+#include "runtime/scope.h"
+
+namespace fairlead::http {
+
+// The body one side sends on one stream: shared pieces waiting for the window to open.
+class OutgoingBody {
+ public:
+  void push(Bytes piece) {
+    if (piece.empty()) return;
+    waiting_ += piece.size();
+    pieces_.push_back(std::move(piece));
+  }
+  void finish() { finished_ = true; }
+  void discard() {
+    pieces_.clear();
+    waiting_ = 0;
+  }
+  std::size_t waiting() const { return waiting_; }
+  std::uint64_t sent() const { return sent_; }
+  bool finished() const { return finished_; }
+  // Moves the next `n` bytes to the end of `out`. REQUIRES: n <= waiting().
+  void take(std::size_t n, std::string& out);
+
+ private:
+  std::deque<Bytes> pieces_;
+  std::size_t front_offset_ = 0;
+  std::size_t waiting_ = 0;
+  std::uint64_t sent_ = 0;
+  bool finished_ = false;
+};
+
+class Http2Session {
+ public:
+  Http2Session(const Http2Session&) = delete;
+  Http2Session& operator=(const Http2Session&) = delete;
+
+ protected:
+  enum class Side { client, server };
+  Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, BufferPool& buffers, Side side,
+               std::size_t read_bytes, Duration write_stall);
+  virtual ~Http2Session();
+
+  virtual void on_begin_headers(const nghttp2_frame&) {}
+  virtual void on_header(const nghttp2_frame&, std::string_view, std::string_view) {}
+  virtual void on_frame(const nghttp2_frame&) {}
+  virtual void on_body(std::int32_t, std::string_view) {}
+  virtual void on_stream_closed(std::int32_t, std::uint32_t) {}
+  virtual void on_frame_sent(const nghttp2_frame&) {}
+  virtual void on_frame_not_sent(const nghttp2_frame&) {}
+  virtual void on_body_sent(std::int32_t) {}
+  virtual void on_bad_frame(const nghttp2_frame&) {}
+
+  // Feeds `received`, then reads and writes until the connection is over. Returns why.
+  Task<Error> pump(std::string received);
+
+  // Something was submitted: it leaves in this turn of the loop.
+  void wake_writer() { to_write_.notify(); }
+  // Makes pump() return as soon as what is queued has been sent: GOAWAY with this code comes last.
+  void terminate(std::uint32_t code);
+  // Makes pump() return now.
+  void abort(Error reason);
+
+  nghttp2_session* session() const { return session_.get(); }
+  void* user_data(std::int32_t id) const {
+    return nghttp2_session_get_stream_user_data(session_.get(), id);
+  }
+  // A provider that sends what `body` holds and defers while it is empty and not finished.
+  static nghttp2_data_provider provider_of(OutgoingBody& body);
+
+  runtime::Runtime& runtime() { return runtime_; }
+  runtime::Stream& stream() { return stream_; }
+  Instant last_received() const { return last_received_; }
+
+ private:
+  struct Callbacks;
+  struct Deleter {
+    void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
+  };
+  Task<void> write_loop();
+  Task<void> read_loop();
+  bool feed(std::string_view bytes);
+  bool collect(std::string& out);
+  bool over() const {
+    return !nghttp2_session_want_read(session_.get()) &&
+           !nghttp2_session_want_write(session_.get());
+  }
+
+  runtime::Runtime& runtime_;
+  runtime::Stream& stream_;
+  BufferPool& buffers_;
+  const std::size_t read_bytes_;
+  const Duration write_stall_;
+  std::unique_ptr<nghttp2_session, Deleter> session_;
+  std::string* collecting_ = nullptr;
+  bool collected_enough_ = false;
+  runtime::Signal to_write_;
+  runtime::Signal written_;
+  bool ended_ = false;
+  Error reason_;
+  runtime::Nested<Result<std::size_t>>* reading_ = nullptr;
+  runtime::Nested<Result<>>* writing_ = nullptr;
+  LazyTimer write_timer_;
+  Instant last_received_;
+};
+
+}  // namespace fairlead::http

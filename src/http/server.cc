@@ -1,0 +1,139 @@
+#include "http/server.h"
+
+#include <list>
+#include <utility>
+
+#include "base/log.h"
+#include "http/http1_server.h"
+#include "http/http2_server.h"
+#include "http/server_core.h"
+
+namespace fairlead::http {
+namespace {
+
+// One connection from accept to close, as stop() needs to reach it.
+struct Slot {
+  runtime::Nested<Result<>>* handshake = nullptr;
+  ServerConnection* connection = nullptr;
+
+  void drain() {
+    if (handshake) handshake->cancel();
+    if (connection) connection->drain();
+  }
+};
+
+Task<Result<>> all_ended(runtime::Scope& scope) {
+  co_await scope.join();
+  co_return Result<>{};
+}
+
+}  // namespace
+
+class Server::State {
+ public:
+  State(runtime::Runtime& runtime, Handler& handler, const Limits& limits)
+      : core_(runtime, handler, limits), connections_(runtime) {}
+
+  Task<void> serve(std::unique_ptr<runtime::Listener> listener);
+  Task<void> stop(Duration drain);
+  const ServerCounters& counters() const { return core_.counters; }
+
+ private:
+  Task<void> connection(std::unique_ptr<runtime::Stream> stream);
+  Task<bool> handshake(Slot& slot, runtime::Stream& stream);
+  Task<void> run(Slot& slot, ServerConnection& connection);
+
+  ServerCore core_;
+  std::list<runtime::Listener*> listeners_;
+  std::list<Slot> slots_;
+  runtime::Scope connections_;
+};
+
+Task<void> Server::State::serve(std::unique_ptr<runtime::Listener> listener) {
+  if (core_.draining) co_return;
+  const auto place = listeners_.insert(listeners_.end(), listener.get());
+  while (!core_.draining) {
+    Result<std::unique_ptr<runtime::Stream>> accepted = co_await listener->accept();
+    if (core_.draining) break;
+    if (accepted) {
+      if (core_.counters.connections_open >= core_.limits.connections) {
+        ++core_.counters.connections_refused;
+        continue;  // closed by going out of scope
+      }
+      ++core_.counters.connections_accepted;
+      ++core_.counters.connections_open;
+      connections_.spawn(connection(std::move(*accepted)));
+      continue;
+    }
+    const Error& error = accepted.error();
+    if (error.code == Code::cancelled || error.code == Code::unavailable) break;
+    // Out of descriptors or memory: what is open goes on, new connections wait.
+    log::warning("accept failed", {{"error", error.to_string()}});
+    if (!co_await runtime::sleep(core_.runtime, 100ms)) break;
+  }
+  listeners_.erase(place);
+}
+
+Task<bool> Server::State::handshake(Slot& slot, runtime::Stream& stream) {
+  runtime::Nested<Result<>> attempt(
+      core_.runtime,
+      runtime::with_timeout<void>(core_.runtime, core_.limits.handshake_time, stream.handshake()));
+  slot.handshake = &attempt;
+  const Result<> outcome = co_await attempt;
+  slot.handshake = nullptr;
+  if (outcome) co_return true;
+  ++core_.counters.connections_refused;
+  log::debug("handshake failed",
+             {{"peer", stream.peer().address}, {"error", outcome.error().to_string()}});
+  co_return false;
+}
+
+Task<void> Server::State::run(Slot& slot, ServerConnection& connection) {
+  slot.connection = &connection;
+  if (core_.draining) connection.drain();
+  co_await connection.run();
+  slot.connection = nullptr;
+}
+
+Task<void> Server::State::connection(std::unique_ptr<runtime::Stream> stream) {
+  const auto place = slots_.emplace(slots_.end());
+  if (co_await handshake(*place, *stream)) {
+    std::string preface;
+    bool http2 = stream->peer().alpn == "h2";
+    if (!http2) {
+      const auto http1 = std::make_unique<Http1Server>(core_, *stream);
+      co_await run(*place, *http1);
+      preface = http1->http2_preface();
+      http2 = !preface.empty();
+    }
+    if (http2) {
+      const auto connection = std::make_unique<Http2Server>(core_, *stream, std::move(preface));
+      co_await run(*place, *connection);
+    }
+  }
+  stream->close();
+  slots_.erase(place);
+  --core_.counters.connections_open;
+}
+
+Task<void> Server::State::stop(Duration drain) {
+  core_.draining = true;
+  for (runtime::Listener* listener : listeners_) listener->close();
+  for (Slot& slot : slots_) slot.drain();
+  // The deadline cancels the join, which hands that on to every connection and then waits for them.
+  (void)co_await runtime::with_timeout<void>(core_.runtime, drain, all_ended(connections_));
+}
+
+Server::Server(runtime::Runtime& runtime, Handler& handler, Limits limits)
+    : state_(std::make_unique<State>(runtime, handler, limits)) {}
+Server::~Server() = default;
+
+Task<void> Server::serve(std::unique_ptr<runtime::Listener> listener) {
+  return state_->serve(std::move(listener));
+}
+
+Task<void> Server::stop(Duration drain) { return state_->stop(drain); }
+
+const ServerCounters& Server::counters() const { return state_->counters(); }
+
+}  // namespace fairlead::http
