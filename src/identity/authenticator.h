@@ -52,8 +52,9 @@ class Authenticator {
   virtual Task<Result<UserRef>> authenticate(const AuthRequest& request);
 };
 
-// Verified client certificates by their PEM: verification happens once per certificate, not per
-// request. Bounded; when full it forgets everything, which costs one verification each.
+// Judged client certificates: verification happens once per certificate, not per request. Keyed by
+// a digest, so that its size does not depend on what strangers present; when full it forgets
+// everything, which costs one verification each.
 class CertificateCache {
  public:
   explicit CertificateCache(std::size_t limit = 20'000) : limit_(limit) {}
@@ -62,14 +63,21 @@ class CertificateCache {
     Result<UserRef> outcome;
     std::string key_pin;
   };
-  const Entry* find(const std::string& pem) const;
-  const Entry& insert(const std::string& pem, Entry entry);
+  // The entry for `pem`, if it holds at `now`; else what `judge` says, which is kept.
+  template <class Judge>
+  const Entry& find_or(const std::string& pem, WallTime now, Judge judge) {
+    const Digest key = sha256(pem);
+    if (const Entry* known = find(key, now)) return *known;
+    return insert(key, judge());
+  }
   void clear() { entries_.clear(); }
   std::size_t size() const { return entries_.size(); }
 
  private:
+  const Entry* find(const Digest& key, WallTime now) const;
+  const Entry& insert(const Digest& key, Entry entry);
   std::size_t limit_;
-  std::unordered_map<std::string, Entry> entries_;
+  std::unordered_map<Digest, Entry, DigestHash> entries_;
 };
 
 // CN = user, O = groups, signed by the cluster's own authority or a further client authority. A
@@ -103,7 +111,9 @@ class TokenAuthenticator final : public Authenticator {
 
  private:
   TokenTable table_;
+  UserRef node_named(const std::string& node);
   std::string node_token_key_;
+  std::unordered_map<std::string, UserRef> node_users_;  // of nodes that proved themselves
   bool last_ = true;
 };
 
@@ -157,6 +167,7 @@ class UnionAuthenticator final : public Authenticator {
   Task<Result<UserRef>> authenticate(const AuthRequest& request) override;
 
  private:
+  Result<UserRef> without_user(std::optional<Error> wrong) const;
   std::vector<std::shared_ptr<Authenticator>> members_;
   bool allow_anonymous_;
 };

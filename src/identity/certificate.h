@@ -128,6 +128,9 @@ struct CertificateSpec {
 // A self-signed authority: may sign leaves, no further authorities.
 Result<KeyPair> make_authority(const std::string& common_name, Validity validity,
                                const Random& random);
+// The same for a key that exists: a lost certificate made anew keeps what it signed valid.
+Result<KeyPair> make_authority(const std::string& common_name, Validity validity, PrivateKey key,
+                               const Random& random);
 // A new key and its certificate. Never outlives the authority: not_after is cut to the authority's.
 Result<KeyPair> issue(const KeyPair& authority, const CertificateSpec& spec, const Random& random);
 // A certificate for the key of a request.

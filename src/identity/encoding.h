@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,14 @@ std::string random_bytes(const Random& random, std::size_t count);
 
 using Digest = std::array<std::uint8_t, 32>;
 Digest sha256(std::string_view bytes);
+// For unordered containers: a digest is as uniform as can be already.
+struct DigestHash {
+  std::size_t operator()(const Digest& digest) const {
+    std::size_t hash = 0;
+    std::memcpy(&hash, digest.data(), sizeof hash);
+    return hash;
+  }
+};
 Digest hmac_sha256(std::string_view key, std::string_view bytes);
 
 // For secrets: takes the same time wherever the first difference is. Lengths are no secret.

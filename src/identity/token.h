@@ -49,9 +49,6 @@ class TokenTable {
   std::size_t size() const { return users_.size(); }
 
  private:
-  struct DigestHash {
-    std::size_t operator()(const Digest& digest) const;
-  };
   std::unordered_map<Digest, UserRef, DigestHash> users_;
 };
 

@@ -1,0 +1,254 @@
+#include "identity/authorizer.h"
+
+#include <charconv>
+#include <utility>
+
+#include "identity/role_rules.h"
+
+namespace fairlead::identity {
+namespace {
+
+using Placement = NodeFacts::Placement;
+
+// Kinds whose content is secret: no wildcard includes them.
+bool is_secret(std::string_view group, std::string_view resource) {
+  return group.empty() && resource == "secrets";
+}
+
+bool matches(const RoleRule& rule, const Attributes& wanted, Verbs verb) {
+  if (!(rule.verbs & verb)) return false;
+  if (rule.group != "*" && rule.group != wanted.group) return false;
+  if (rule.resource == "*" ? is_secret(wanted.group, wanted.resource)
+                           : rule.resource != wanted.resource)
+    return false;
+  return rule.subresource == "*" || rule.subresource == wanted.subresource;
+}
+
+std::string_view required_value(const Attributes& wanted, std::string_view path) {
+  for (const FieldTerm& term : wanted.field_selector)
+    if (term.equals && term.path == path) return term.value;
+  return {};
+}
+
+// A virtual network's number as selectors spell it; 0 when it is none.
+std::uint32_t parse_vni(std::string_view text) {
+  std::uint32_t vni = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), vni);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && text.front() != '0' ? vni : 0;
+}
+
+bool is_node_lease_namespace(std::string_view name) {
+  return name == kNodeLeaseNamespace || name == kKubeNodeLeaseNamespace;
+}
+
+Decision decide_read(const Attributes& wanted, Verbs verb, std::string_view node,
+                     const NodeFacts& facts) {
+  if (!wanted.name.empty()) {
+    const Placement placement = facts.placement(node, wanted.namespace_, wanted.name);
+    if (placement == Placement::here) return Decision::allow();
+    // A watch outlives the answer: what is absent now may appear on another node.
+    if (placement == Placement::absent && verb != kWatch) return Decision::allow();
+    if (placement == Placement::elsewhere && verb != kWatch) {
+      const std::uint32_t vni = facts.network_of(wanted.namespace_, wanted.name);
+      if (vni != 0 && facts.relevant(node, vni)) return Decision::allow();
+    }
+    return Decision::deny("the attachment is not relevant to this node");
+  }
+  if (required_value(wanted, "spec.node") == node) return Decision::allow();
+  const std::uint32_t vni = parse_vni(required_value(wanted, "status.addressVNI"));
+  if (vni == 0)
+    return Decision::deny(
+        "a node must select its own attachments (spec.node) or a virtual network "
+        "(status.addressVNI)");
+  if (facts.relevant(node, vni)) return Decision::allow();
+  return Decision::deny("virtual network " + std::to_string(vni) + " is not relevant to this node");
+}
+
+Decision decide_condition(Condition condition, const Attributes& wanted, Verbs verb,
+                          std::string_view node, const NodeFacts* facts) {
+  switch (condition) {
+    case Condition::always:
+      return Decision::allow();
+    case Condition::own_name:
+      if (wanted.name == node) return Decision::allow();
+      return Decision::deny("a node may use only the object of its own name");
+    case Condition::own_lease:
+      if (!is_node_lease_namespace(wanted.namespace_))
+        return Decision::deny("a node's lease is in " + std::string(kNodeLeaseNamespace));
+      // The name of a create may not be known yet; admit_write() looks at the object.
+      if (wanted.name == node || (verb == kCreate && wanted.name.empty())) return Decision::allow();
+      return Decision::deny("a node may use only the lease of its own name");
+    case Condition::relevant_attachment:
+      if (!facts) return Decision::deny("nothing is known about this node");
+      return decide_read(wanted, verb, node, *facts);
+    case Condition::own_attachment:
+      if (!facts) return Decision::deny("nothing is known about this node");
+      if (facts->placement(node, wanted.namespace_, wanted.name) != Placement::elsewhere)
+        return Decision::allow();
+      return Decision::deny("the attachment is on another node");
+  }
+  return Decision::deny("no rule allows it");
+}
+
+Decision decide_path(const Attributes& wanted, const Roles& roles) {
+  const std::string_view verb = wanted.verb == "head" ? "get" : wanted.verb;
+  for (const PathGrant& grant : path_grants())
+    if (grant.verb == verb && path_matches(grant.path, wanted.path) && grants(grant.to, roles))
+      return Decision::allow();
+  return Decision::deny({});
+}
+
+std::string_view string_at(const Json* object, std::string_view path) {
+  return object ? wire::find_string(*object, path) : std::string_view();
+}
+
+// Whose event it says it is: the host of the old API, the instance of the new one.
+bool event_is_of(const Json& event, std::string_view node, bool must_say_so) {
+  const std::string_view host = wire::find_string(event, "source.host");
+  const std::string_view instance = wire::find_string(event, "reportingInstance");
+  const std::string_view old_host = wire::find_string(event, "deprecatedSource.host");
+  for (const std::string_view said : {host, instance, old_host})
+    if (!said.empty() && said != node) return false;
+  return !must_say_so || !host.empty() || !instance.empty() || !old_host.empty();
+}
+
+std::vector<std::string> texts(std::initializer_list<std::string_view> views) {
+  return {views.begin(), views.end()};
+}
+
+// The wildcard of a role spelled out: group "*" means every group, but the core group without
+// secrets.
+std::vector<ResourceRule> list_rule(const RoleRule& rule, std::string_view node) {
+  const bool own = rule.condition == Condition::own_name || rule.condition == Condition::own_lease;
+  std::vector<std::string> names;
+  if (own) names.emplace_back(node);
+  if (rule.group == "*") {
+    return {{verb_names(rule.verbs),
+             texts({""}),
+             texts({"configmaps", "endpoints", "events", "namespaces", "nodes", "services"}),
+             {}},
+            {verb_names(rule.verbs),
+             texts({kFairleadGroup, "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+                    "k8s.cni.cncf.io"}),
+             texts({"*"}),
+             {}}};
+  }
+  std::string resource(rule.resource);
+  if (!rule.subresource.empty() && rule.subresource != "*")
+    resource.append("/").append(rule.subresource);
+  return {{verb_names(rule.verbs), texts({rule.group}), {std::move(resource)}, std::move(names)}};
+}
+
+}  // namespace
+
+Task<Result<Decision>> Authorizer::authorize(const Attributes& attributes) {
+  std::optional<Result<Decision>> outcome = authorize_now(attributes);
+  if (outcome) co_return std::move(*outcome);
+  co_return fail(Code::internal, "authorizer gave no answer");
+}
+
+std::string forbidden_message(const Attributes& wanted, const Decision& decision) {
+  const std::string user = wanted.user ? wanted.user->name : std::string(kAnonymousUser);
+  std::string message;
+  if (!wanted.is_resource) {
+    message = "forbidden: User \"" + user + "\" cannot " + std::string(wanted.verb) + " path \"" +
+              std::string(wanted.path) + "\"";
+  } else {
+    std::string qualified(wanted.resource);
+    if (!wanted.group.empty()) qualified.append(".").append(wanted.group);
+    std::string resource(wanted.resource);
+    if (!wanted.subresource.empty()) resource.append("/").append(wanted.subresource);
+    message = qualified;
+    if (!wanted.name.empty()) message.append(" \"").append(wanted.name).append("\"");
+    message += " is forbidden: User \"" + user + "\" cannot " + std::string(wanted.verb) +
+               " resource \"" + resource + "\" in API group \"" + std::string(wanted.group) + "\"";
+    if (wanted.namespace_.empty())
+      message += " at the cluster scope";
+    else
+      message.append(" in the namespace \"").append(wanted.namespace_).append("\"");
+  }
+  if (!decision.reason.empty()) message += ": " + decision.reason;
+  return message;
+}
+
+Decision RoleAuthorizer::decide(const Attributes& wanted) const {
+  if (!wanted.user) return Decision::deny("no user");
+  const Roles roles = roles_of(*wanted.user);
+  if (roles.admin) return Decision::allow();
+  if (!wanted.is_resource) return decide_path(wanted, roles);
+  const Verbs verb = verb_bit(wanted.verb);
+  Decision denied = Decision::deny({});
+  for (const RoleRule& rule : role_rules()) {
+    if (!grants(rule.grantee, roles) || !matches(rule, wanted, verb)) continue;
+    Decision decision = decide_condition(rule.condition, wanted, verb, roles.node, facts_);
+    if (decision.allowed) return decision;
+    denied = std::move(decision);
+  }
+  return denied;
+}
+
+std::optional<Result<Decision>> RoleAuthorizer::authorize_now(const Attributes& attributes) {
+  return decide(attributes);
+}
+
+RuleList RoleAuthorizer::rules_for(const User& user, std::string_view namespace_) const {
+  const Roles roles = roles_of(user);
+  RuleList list;
+  if (roles.admin) {
+    list.resources.push_back({{"*"}, {"*"}, {"*"}, {}});
+    list.paths.push_back({{"*"}, {"*"}});
+    return list;
+  }
+  for (const RoleRule& rule : role_rules()) {
+    if (!grants(rule.grantee, roles)) continue;
+    if (rule.condition == Condition::own_lease && !is_node_lease_namespace(namespace_)) continue;
+    list.incomplete |= rule.condition != Condition::always;
+    for (ResourceRule& listed : list_rule(rule, roles.node))
+      list.resources.push_back(std::move(listed));
+  }
+  for (const PathGrant& grant : path_grants())
+    if (grants(grant.to, roles))
+      list.paths.push_back({{std::string(grant.verb)}, {std::string(grant.path)}});
+  return list;
+}
+
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired) {
+  if (!wanted.user) return Decision::deny("no user");
+  const Roles roles = roles_of(*wanted.user);
+  // Several roles: the others were granted the write without looking at objects.
+  if (roles.node.empty() || roles.admin || roles.controller) return Decision::allow();
+  const std::string_view node = roles.node;
+  if (wanted.group == kFairleadGroup && wanted.resource == "networkattachments") {
+    const bool here =
+        string_at(current, "spec.node") == node && string_at(desired, "spec.node") == node;
+    return here ? Decision::allow() : Decision::deny("the attachment is on another node");
+  }
+  if (wanted.resource == "leases" || (wanted.resource == "nodes" && wanted.group.empty())) {
+    const Json* object = desired ? desired : current;
+    const bool own = string_at(object, "metadata.name") == node;
+    return own ? Decision::allow() : Decision::deny("a node may write only what has its own name");
+  }
+  if (wanted.resource == "events") {
+    const bool own = (!current || event_is_of(*current, node, true)) &&
+                     (!desired || event_is_of(*desired, node, false));
+    return own ? Decision::allow() : Decision::deny("the event is another node's");
+  }
+  const bool review =
+      wanted.group == "authorization.k8s.io" || wanted.group == "authentication.k8s.io";
+  return review ? Decision::allow() : Decision::deny("a node may not write this");
+}
+
+std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted) {
+  if (!wanted.user || wanted.group != kFairleadGroup || wanted.resource != "networkattachments" ||
+      !wanted.name.empty())
+    return std::nullopt;
+  const Roles roles = roles_of(*wanted.user);
+  if (roles.node.empty() || roles.admin || roles.viewer || roles.controller) return std::nullopt;
+  if (required_value(wanted, "spec.node") == roles.node) return std::nullopt;
+  const std::uint32_t vni = parse_vni(required_value(wanted, "status.addressVNI"));
+  if (vni == 0) return std::nullopt;
+  return RelevanceCondition{std::string(roles.node), vni};
+}
+
+}  // namespace fairlead::identity
