@@ -13,8 +13,7 @@ class Catalog {
  public:
   explicit Catalog(std::vector<Kind> kinds);
 
-  const Kind* find(std::string_view group, std::string_view version,
-                   std::string_view plural) const;
+  const Kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
   const Kind* find_kind(std::string_view api_version, std::string_view kind) const;
   const std::vector<std::unique_ptr<const Kind>>& kinds() const { return kinds_; }
 

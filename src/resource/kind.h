@@ -10,50 +10,58 @@
 
 #include "resource/field_error.h"
 #include "resource/schema.h"
+#include "resource/timestamp.h"
 #include "wire/json.h"
 
 namespace fairlead::resource {
 
-using Moment = std::chrono::sys_time<std::chrono::nanoseconds>;
-
 struct Column {
-  std::string name;         // "Validated"
-  std::string type;         // integer number string boolean date
-  std::string format;       // "name" for the name column
+  std::string name;    // "Validated"
+  std::string type;    // integer number string boolean date
+  std::string format;  // "name" for the name column
   std::string description;
-  int priority = 0;         // > 0: only with -o wide
+  int priority = 0;  // > 0: only with -o wide
   // A date cell is already humanised ("5d").
   std::function<Json(const Json& object, Moment now)> cell;
 };
 
-enum class Write { create, update, update_status };
+// What an endpoint writes. `finalize` is a namespace's own subresource, the only one that may take
+// entries out of its spec.finalizers.
+enum class Write { create, update, update_status, finalize };
+
+// What a name must look like: most kinds take a DNS subdomain.
+enum class NameRule { dns_subdomain, dns_label, dns_1035_label };
 
 struct Kind {
-  std::string group;        // "" for the core group
+  std::string group;  // "" for the core group
   std::string version;
-  std::string kind;         // "Subnet"
-  std::string plural;       // "subnets"
+  std::string kind;    // "Subnet"
+  std::string plural;  // "subnets"
   std::string singular;
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
+  NameRule name_rule = NameRule::dns_subdomain;
 
-  Schema schema;            // of the whole object, apiVersion, kind and metadata included
-  bool has_status = false;  // serves …/status; the main endpoint then ignores status
-  bool strategic_merge = false;        // core kinds; others answer 415
-  bool unconditional_update = false;   // an update without resourceVersion is accepted
-  bool create_on_update = false;       // PUT makes a missing object
-  std::chrono::seconds time_to_live{0};  // Events: removed by the server after this; 0: never
+  Schema schema;                      // of the whole object, apiVersion, kind and metadata included
+  bool has_status = false;            // serves …/status; the main endpoint then ignores status
+  bool strategic_merge = false;       // core kinds; others answer 415
+  bool unconditional_update = false;  // an update without resourceVersion is accepted
+  bool unconditional_status_update = true;  // the same for …/status
+  bool create_on_update = false;            // PUT makes a missing object
+  std::chrono::seconds time_to_live{0};     // Events: removed by the server after this; 0: never
 
-  // Fields for fieldSelector beyond metadata.name and metadata.namespace, as dotted paths. The selected
-  // value is the field's text: strings as they are, numbers in decimal, booleans true/false, absent "".
+  // Fields for fieldSelector beyond metadata.name and metadata.namespace, as dotted paths. The
+  // selected value is the field's text: strings as they are, numbers in decimal, booleans
+  // true/false, absent "".
   std::vector<std::string> selectable;
 
   // Without the namespace; the name column first, age among them.
   std::vector<Column> columns;
 
   // Brings an object into its stored form after decoding and before validation: derived fields,
-  // stamps, fields a client may not set. `old` is null on create.
+  // stamps, fields a client may not set. `old` is null on create. The object has not been checked
+  // against the schema yet: members may have any type, and what is wrong is left for the checks.
   std::function<void(Json& object, const Json* old, Write write, Moment now)> prepare;
 
   // What the schema cannot say. Runs after the schema's own checks passed.
@@ -65,7 +73,8 @@ struct Kind {
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
 };
 
-// The value of a selectable field as selectors compare it.
+// The value of a selectable field as selectors compare it. An object (the source of an Event) is
+// represented by its `component`.
 std::string selected_value(const Json& object, std::string_view path);
 
 }  // namespace fairlead::resource

@@ -1,6 +1,6 @@
 // Schema: the shape of a kind as data. Everything that needs to know fields (type checks, unknown
-// fields, defaults, immutability, OpenAPI, explain, merge semantics of server-side apply and strategic
-// merge) walks this one tree.
+// fields, defaults, immutability, OpenAPI, explain, merge semantics of server-side apply and
+// strategic merge) walks this one tree.
 //
 // Pure values; built once at start-up (resource/catalog.h) and never changed.
 #pragma once
@@ -25,23 +25,23 @@ struct Schema {
 
   Type type = Type::any;
   std::string description;
-  std::string format;                     // "int32", "int64", "date-time", "micro-time", "byte", …
+  std::string format;  // "int32", "int64", "date-time", "micro-time", "byte", …
   bool nullable = false;
 
-  std::vector<Field> fields;              // object: declared members
-  std::shared_ptr<const Schema> values;   // object used as a map: schema of its values
-  bool preserve_unknown = false;          // object: other members are kept and not reported
-  bool atomic = false;                    // object: owned as a whole by server-side apply
+  std::vector<Field> fields;             // object: declared members
+  std::shared_ptr<const Schema> values;  // object used as a map: schema of its values
+  bool preserve_unknown = false;         // object: other members are kept and not reported
+  bool atomic = false;                   // object: owned as a whole by server-side apply
 
-  std::shared_ptr<const Schema> items;    // array
+  std::shared_ptr<const Schema> items;  // array
   ListType list_type = ListType::atomic;
-  std::vector<std::string> map_keys;      // ListType::map: the fields that identify an item
+  std::vector<std::string> map_keys;  // ListType::map: the fields that identify an item
   // Strategic merge: lists with list_type map or set merge; `retain_keys` for unions.
-  std::string patch_merge_key;            // empty: first of map_keys
-  bool patch_merge = false;               // strategic merge merges this list (else it replaces)
+  std::string patch_merge_key;  // empty: first of map_keys
+  bool patch_merge = false;     // strategic merge merges this list (else it replaces)
 
   std::optional<Json> default_value;
-  std::vector<std::string> allowed;       // string: enumeration
+  std::vector<std::string> allowed;  // string: enumeration
   std::optional<std::int64_t> minimum;
   std::optional<std::int64_t> maximum;
   std::optional<std::size_t> max_length;  // string: bytes; array: items
@@ -53,7 +53,7 @@ struct Field {
   std::string name;
   Schema schema;
   bool required = false;
-  bool immutable = false;                 // an update may not change it
+  bool immutable = false;  // an update may not change it
 };
 
 }  // namespace fairlead::resource

@@ -1,0 +1,101 @@
+#include "resource/network_attachment.h"
+
+#include "base/ip.h"
+#include "resource/columns.h"
+#include "resource/fairlead_kind.h"
+#include "resource/name_rules.h"
+
+namespace fairlead::resource {
+namespace {
+
+bool has_text(const Json& object, std::string_view path) {
+  return !wire::find_string(object, path).empty();
+}
+
+// How far the attachment has come, in one word.
+std::string state(const Json& object) {
+  if (!items_at(object, "status.errors.ipam").empty() ||
+      !items_at(object, "status.errors.host").empty()) {
+    return "Error";
+  }
+  if (has_text(object, "status.ifcName")) return "Ready";
+  if (has_text(object, "status.ipv4") || has_text(object, "status.ipv6")) return "Addressed";
+  return "Pending";
+}
+
+void check_name(const Json& object, const std::string& field, FieldErrors& errors) {
+  const std::string_view name = wire::find_string(object, field);
+  if (std::string problem = dns_subdomain_problem(name); !problem.empty()) {
+    errors.push_back(invalid(field, Json(name), std::move(problem)));
+  }
+}
+
+void check_fixed_address(const Json& object, const std::string& field, FieldErrors& errors) {
+  const std::string_view text = wire::find_string(object, field);
+  if (text.empty()) return;
+  const auto ip = Ip::parse(text);
+  if (ip && (!ip->is_unicast() || ip->is_loopback())) {
+    errors.push_back(invalid(field, Json(text), "must be a unicast address"));
+  }
+}
+
+void check_command(const Json& object, const std::string& field, FieldErrors& errors) {
+  const JsonArray& command = items_at(object, field);
+  if (!command.empty() && command[0].is_string() && command[0].get_string().empty()) {
+    errors.push_back(required(field + "[0]", "the program to run"));
+  }
+}
+
+FieldErrors validate(const Json& object, const Json*, Write write) {
+  FieldErrors errors;
+  if (write == Write::create) {
+    check_name(object, "spec.node", errors);
+    check_name(object, "spec.subnet", errors);
+    check_fixed_address(object, "spec.fixedIPv4", errors);
+    check_fixed_address(object, "spec.fixedIPv6", errors);
+    check_command(object, "spec.postCreateExec", errors);
+  }
+  if (write != Write::update_status) check_command(object, "spec.postDeleteExec", errors);
+  return errors;
+}
+
+// The MAC is assigned together with the addresses, so it belongs to their section.
+std::vector<Section> sections() {
+  return {{"spec", {"spec"}},
+          {"status.address",
+           {"status.lockUID", "status.ipv6LockUID", "status.addressVNI", "status.ipv4",
+            "status.ipv6", "status.macAddress", "status.addressContention",
+            "status.subnetCreationTime", "status.errors.ipam"}},
+          {"status.impl", {"status.ifcName", "status.hostIP", "status.errors.host"}},
+          {"status.execReport", {"status.postCreateExecReport"}}};
+}
+
+}  // namespace
+
+Kind network_attachment_kind() {
+  Schema schema = schema_of<NetworkAttachment>();
+  schema.description =
+      "A NetworkAttachment asks for a network interface of a virtual network on a node. Its status "
+      "tells the addresses it was given and the interface that was made.";
+  Kind kind = fairlead_kind("NetworkAttachment", "networkattachments", "networkattachment", "na",
+                            std::move(schema), sections());
+  kind.selectable = {"spec.node",   "spec.subnet", "spec.fixedIPv4", "spec.fixedIPv6",
+                     "status.ipv4", "status.ipv6", "status.hostIP",  "status.addressVNI"};
+  kind.columns = {
+      name_column(),
+      column("Node", "string", "Node the interface is wanted on.", text_at("spec.node")),
+      column("Subnet", "string", "Subnet the addresses come from.", text_at("spec.subnet")),
+      column("IPv4", "string", "IPv4 address assigned.", text_at("status.ipv4")),
+      column("State", "string", "Pending, Addressed, Ready or Error.",
+             [](const Json& object, Moment) { return Json(state(object)); }),
+      age_column("date"),
+      wide_column("IPv6", "string", "IPv6 address assigned.", text_at("status.ipv6")),
+      wide_column("MAC", "string", "MAC address of the interface.", text_at("status.macAddress")),
+      wide_column("Interface", "string", "Name of the interface.", text_at("status.ifcName")),
+      wide_column("Host", "string", "Address of the node.", text_at("status.hostIP")),
+  };
+  kind.validate = validate;
+  return kind;
+}
+
+}  // namespace fairlead::resource
