@@ -1,0 +1,119 @@
+#include "http/message.h"
+
+#include <gtest/gtest.h>
+
+#include "http/gzip.h"
+#include "http/target.h"
+
+namespace fairlead::http {
+namespace {
+
+// Header names have no case; setting replaces every field of the name.
+TEST(Headers, NamesHaveNoCase) {
+  Headers headers{{"Accept", "a"}, {"X", "1"}, {"accept", "b"}};
+  EXPECT_EQ(headers.get("ACCEPT"), "a");
+  EXPECT_EQ(headers.all("accept").size(), 2u);
+  headers.set("aCCept", "c");
+  EXPECT_EQ(headers.size(), 2u);
+  EXPECT_EQ(headers.get("accept"), "c");
+  headers.remove("x");
+  EXPECT_FALSE(headers.has("X"));
+  EXPECT_EQ(headers.get("x"), "");
+}
+
+// A body is its pieces in order.
+TEST(Response, BodyIsItsPieces) {
+  Response response;
+  response.body = {Bytes(std::string("ab")), Bytes::literal("cd"), Bytes()};
+  EXPECT_EQ(response.body_size(), 4u);
+  EXPECT_EQ(response.body_text(), "abcd");
+}
+
+// Escapes need two hex digits, and no decoded text contains NUL.
+TEST(Target, PercentDecodingIsStrict) {
+  EXPECT_EQ(percent_decode("a%2Fb%20c").value(), "a/b c");
+  EXPECT_EQ(percent_decode("a+b").value(), "a+b");
+  EXPECT_EQ(percent_decode("a+b", true).value(), "a b");
+  for (const char* bad : {"%", "%4", "%zz", "a%0", "%00", "%4%41"})
+    EXPECT_FALSE(percent_decode(bad).has_value()) << bad;
+  EXPECT_EQ(percent_encode("a/b ä~"), "a%2Fb%20%C3%A4~");
+}
+
+// Parameters keep order and repetition; what is encoded reads back.
+TEST(Target, QueriesAreMultimaps) {
+  const auto target = parse_target("/api?labelSelector=a%3Db&x&x=2&&y=");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->path, "/api");
+  EXPECT_EQ(target->query.get("labelSelector"), "a=b");
+  EXPECT_TRUE(target->query.has("x"));
+  EXPECT_EQ(target->query.all("x"), (std::vector<std::string_view>{"", "2"}));
+  EXPECT_TRUE(target->query.has("y"));
+  EXPECT_FALSE(target->query.has("z"));
+  EXPECT_FALSE(parse_target("/a?b=%G").has_value());
+  const Query query{{"a b", "c&d"}, {"e", "="}};
+  const auto again = Query::parse(query.encode());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->get("a b"), "c&d");
+  EXPECT_EQ(again->get("e"), "=");
+}
+
+// An escaped slash stays inside its segment, and nothing climbs out of a path.
+TEST(Target, PathsAreSegments) {
+  EXPECT_EQ(path_segments("/a/b%2Fc/").value(), (std::vector<std::string>{"a", "b/c", ""}));
+  EXPECT_EQ(path_segments("/").value(), (std::vector<std::string>{""}));
+  for (const char* bad : {"", "a", "/a/../b", "/.", "/%2e%2e/x", "/%"})
+    EXPECT_FALSE(path_segments(bad).has_value()) << bad;
+}
+
+// Compressed pieces inflate to the same bytes, whatever the cuts on either side.
+TEST(Gzip, RoundTrip) {
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) text.append(std::to_string(i * 7919 % 10007)).append(",");
+  const Bytes whole(text);
+  std::vector<Bytes> pieces;
+  for (std::size_t at = 0; at < text.size(); at += 1000) pieces.push_back(whole.slice(at, 1000));
+  const auto packed = gzip(pieces, 1);
+  ASSERT_TRUE(packed);
+  EXPECT_LT(packed->size(), text.size());
+  Gunzip gunzip(text.size());
+  std::string out;
+  for (std::size_t at = 0; at < packed->size(); at += 777) {
+    const auto part = gunzip.inflate(std::string_view(*packed).substr(at, 777));
+    ASSERT_TRUE(part) << part.error().to_string();
+    out.append(*part);
+  }
+  EXPECT_TRUE(gunzip.complete());
+  EXPECT_EQ(out, text);
+}
+
+// A bomb stops at the bound; garbage and cut streams are noticed.
+TEST(Gzip, HostileInputIsBounded) {
+  const std::vector<Bytes> zeros{Bytes(std::string(10 << 20, '\0'))};
+  const auto bomb = gzip(zeros, 9);
+  ASSERT_TRUE(bomb);
+  Gunzip bounded(1 << 20);
+  const auto burst = bounded.inflate(*bomb);
+  ASSERT_FALSE(burst);
+  EXPECT_EQ(burst.error().code, Code::exhausted);
+  Gunzip garbage(1 << 20);
+  const auto not_gzip = garbage.inflate("hello, this is not gzip");
+  ASSERT_FALSE(not_gzip);
+  EXPECT_EQ(not_gzip.error().code, Code::corrupt);
+  Gunzip cut(20 << 20);
+  ASSERT_TRUE(cut.inflate(std::string_view(*bomb).substr(0, bomb->size() / 2)));
+  EXPECT_FALSE(cut.complete());
+}
+
+// q=0 forbids what is otherwise named or starred.
+TEST(Gzip, AcceptEncoding) {
+  EXPECT_TRUE(accepts_gzip("gzip"));
+  EXPECT_TRUE(accepts_gzip("deflate, gzip;q=0.5"));
+  EXPECT_TRUE(accepts_gzip("*"));
+  EXPECT_FALSE(accepts_gzip(""));
+  EXPECT_FALSE(accepts_gzip("deflate"));
+  EXPECT_FALSE(accepts_gzip("gzip;q=0"));
+  EXPECT_FALSE(accepts_gzip("gzip; q=0.000"));
+}
+
+}  // namespace
+}  // namespace fairlead::http
