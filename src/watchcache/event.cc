@@ -15,9 +15,12 @@ ObjectRef at_place(const Object& object, store::Place place) {
 
 std::string_view event_type_name(EventType type) {
   switch (type) {
-    case EventType::added: return "ADDED";
-    case EventType::modified: return "MODIFIED";
-    case EventType::deleted: return "DELETED";
+    case EventType::added:
+      return "ADDED";
+    case EventType::modified:
+      return "MODIFIED";
+    case EventType::deleted:
+      return "DELETED";
   }
   return "";
 }

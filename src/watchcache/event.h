@@ -10,8 +10,8 @@
 
 namespace fairlead::watchcache {
 
-// What a watcher is told. A change that moves an object into or out of a watcher's selection is added
-// or deleted to that watcher, whatever it was in the store.
+// What a watcher is told. A change that moves an object into or out of a watcher's selection is
+// added or deleted to that watcher, whatever it was in the store.
 enum class EventType { added, modified, deleted };
 
 class Event {
@@ -24,8 +24,8 @@ class Event {
   const ObjectRef& after() const { return after_; }
   store::Place place() const { return place_; }
 
-  // The object as the watcher is to see it: the new version; for deleted the previous content with the
-  // resourceVersion of this change.
+  // The object as the watcher is to see it: the new version; for deleted the previous content with
+  // the resourceVersion of this change.
   const ObjectRef& shown(EventType type) const;
 
   // `{"type":"ADDED","object":{…}}` and a newline.

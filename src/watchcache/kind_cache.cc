@@ -159,8 +159,7 @@ KindCache::Objects KindCache::undone_since(store::Place place) const {
 Result<Page> KindCache::list(const Selection& selection, const PageRequest& request) const {
   if (request.at && *request.at < history_start_) return fail(too_old(*request.at));
   const Objects older = request.at ? undone_since(*request.at) : Objects{};
-  const std::string prefix =
-      selection.namespace_name.empty() ? "" : selection.namespace_name + "/";
+  const std::string prefix = selection.namespace_name.empty() ? "" : selection.namespace_name + "/";
   MergedWalk walk(objects_, older, std::max(prefix, request.after), request.after);
   Page page;
   for (; const ObjectRef* object = walk.next();) {

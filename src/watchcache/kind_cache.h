@@ -3,8 +3,10 @@
 //
 // Invariants
 //   1. objects() equals the store's state of this kind at the place of the last applied change.
-//   2. Every change after `history_start()` is in the history, so a watch from there on is gap-free.
-//   3. History is bounded by count and bytes; a watcher's queue is bounded, and one that overflows is
+//   2. Every change after `history_start()` is in the history, so a watch from there on is
+//   gap-free.
+//   3. History is bounded by count and bytes; a watcher's queue is bounded, and one that overflows
+//   is
 //      cut (its queue ends), never waited for.
 #pragma once
 
@@ -73,9 +75,9 @@ struct PageRequest {
 
 struct Page {
   std::vector<ObjectRef> objects;
-  std::string last_key;        // where the next page starts, if `more`
+  std::string last_key;  // where the next page starts, if `more`
   bool more = false;
-  std::size_t remaining = 0;   // how many follow; meaningful for selections by namespace alone
+  std::size_t remaining = 0;  // how many follow; meaningful for selections by namespace alone
 };
 
 class KindCache {
@@ -110,6 +112,7 @@ class KindCache {
   Result<std::unique_ptr<Subscription>> subscribe(Selection selection, store::Place after);
 
   std::size_t watchers() const { return index_.size(); }
+  std::size_t object_count() const { return objects_.size(); }
   std::size_t object_bytes() const { return object_bytes_; }
   std::size_t history_size() const { return history_.size(); }
   std::size_t history_bytes() const { return history_bytes_; }

@@ -61,17 +61,15 @@ Json Object::decode() const {
 }
 
 std::string_view Object::label(std::string_view label_key) const {
-  const auto at = std::ranges::lower_bound(labels, label_key, {}, [](const auto& entry) {
-    return std::string_view(entry.first);
-  });
+  const auto at = std::ranges::lower_bound(
+      labels, label_key, {}, [](const auto& entry) { return std::string_view(entry.first); });
   return at != labels.end() && at->first == label_key ? std::string_view(at->second)
                                                       : std::string_view();
 }
 
 bool Object::has_label(std::string_view label_key) const {
-  return std::ranges::binary_search(labels, label_key, {}, [](const auto& entry) {
-    return std::string_view(entry.first);
-  });
+  return std::ranges::binary_search(
+      labels, label_key, {}, [](const auto& entry) { return std::string_view(entry.first); });
 }
 
 std::string with_version(const Object& object, store::Place place) {
@@ -133,8 +131,14 @@ Bytes encode_stored(const Json& object) {
   return Bytes(std::move(stored));
 }
 
-Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view stored,
-                                store::Place place) {
+namespace {
+
+struct Split {
+  std::string_view text;  // the JSON without resourceVersion
+  std::size_t insert_at;
+};
+
+Result<Split> split_stored(std::string_view stored) {
   if (stored.empty()) return fail(Code::corrupt, "stored object is empty");
   if (stored[0] != kFormat)
     return fail(Code::corrupt, "stored object has unknown format " + std::to_string(stored[0]));
@@ -144,18 +148,37 @@ Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view sto
   const std::string_view text = stored.substr(1 + header);
   if (insert_at == 0 || insert_at >= text.size())
     return fail(Code::corrupt, "stored object has a malformed header");
+  return Split{text, insert_at};
+}
 
-  auto parsed = wire::parse_json(text);
+std::string insert_version(const Split& split, std::string_view number) {
+  std::string json;
+  json.reserve(split.text.size() + kVersionOpen.size() + number.size() + kVersionClose.size());
+  json.append(split.text.substr(0, split.insert_at)).append(kVersionOpen);
+  json.append(number).append(kVersionClose).append(split.text.substr(split.insert_at));
+  return json;
+}
+
+}  // namespace
+
+std::string served_text(const Bytes& stored, store::Place place) {
+  const Result<Split> split = split_stored(stored.view());
+  CHECK(split);
+  return insert_version(*split, number_text(place));
+}
+
+Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view stored,
+                                store::Place place) {
+  FL_TRY(const Split split, split_stored(stored));
+  auto parsed = wire::parse_json(split.text);
   if (!parsed) return fail(Error{Code::corrupt, parsed.error().message}.context("stored object"));
   const Json& value = parsed->value;
 
   auto object = std::make_shared<Object>();
   const std::string number = number_text(place);
-  object->json.reserve(text.size() + kVersionOpen.size() + number.size() + kVersionClose.size());
-  object->json.append(text.substr(0, insert_at)).append(kVersionOpen);
-  object->version_at = static_cast<std::uint32_t>(object->json.size());
+  object->json = insert_version(split, number);
+  object->version_at = static_cast<std::uint32_t>(split.insert_at + kVersionOpen.size());
   object->version_length = static_cast<std::uint32_t>(number.size());
-  object->json.append(number).append(kVersionClose).append(text.substr(insert_at));
 
   object->place = place;
   object->namespace_name = wire::find_string(value, "metadata.namespace");

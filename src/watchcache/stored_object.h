@@ -5,7 +5,7 @@
 // Reading it back therefore splices bytes and never encodes again.
 //
 //   stored:  01 | varint offset | {"apiVersion":…,"kind":…,"metadata":{  "name":…},"spec":…}
-//   served:                       {"apiVersion":…,"kind":…,"metadata":{"resourceVersion":"7168","name":…
+//   served: {"apiVersion":…,"kind":…,"metadata":{"resourceVersion":"7168","name":…
 #pragma once
 
 #include <memory>
@@ -27,12 +27,12 @@ struct Object {
   std::string name;
   std::string uid;
   store::Place place;
-  std::string json;            // as served
-  std::uint32_t version_at = 0;      // where in json the number of resourceVersion stands
+  std::string json;              // as served
+  std::uint32_t version_at = 0;  // where in json the number of resourceVersion stands
   std::uint32_t version_length = 0;
   std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
-  std::vector<std::string> fields;   // values of kind.selectable, in that order
-  bool deleting = false;             // metadata.deletionTimestamp is set
+  std::vector<std::string> fields;  // values of kind.selectable, in that order
+  bool deleting = false;            // metadata.deletionTimestamp is set
 
   // "namespace/name", or the name alone: the order of lists.
   std::string key() const;
@@ -55,8 +55,12 @@ std::string store_key(const resource::Kind& kind, std::string_view namespace_nam
 std::string object_key(const resource::Kind& kind, std::string_view namespace_name,
                        std::string_view name);
 
-// metadata.resourceVersion, if present, is left out. REQUIRES: object.metadata is a non-empty object.
+// metadata.resourceVersion, if present, is left out. REQUIRES: object.metadata is a non-empty
+// object.
 Bytes encode_stored(const Json& object);
+
+// The JSON as served of what encode_stored made, once its place is known.
+std::string served_text(const Bytes& stored, store::Place place);
 
 // Fails with corrupt on bytes that encode_stored cannot have made.
 Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view stored,

@@ -27,8 +27,7 @@ SubscriberIndex::TermKey SubscriberIndex::filed_under(const Selection& selection
   if (!selection.name.empty()) return {Term::name, 0, selection.name};
   for (const FieldTerm& term : selection.fields)
     if (term.equals && term.field >= 0) return {Term::field, term.field, term.value};
-  if (!selection.namespace_name.empty())
-    return {Term::namespace_name, 0, selection.namespace_name};
+  if (!selection.namespace_name.empty()) return {Term::namespace_name, 0, selection.namespace_name};
   return {};
 }
 

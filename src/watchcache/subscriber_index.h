@@ -1,7 +1,7 @@
 // Which watchers an event may concern. A watcher is filed once, under the most telling term of its
-// selection (name, then a selected field with one value, then the namespace, then nothing); an event
-// is looked up under the terms of its old and new object, so it costs what it matches, however many
-// watchers there are. The rest of a selection runs on those candidates only.
+// selection (name, then a selected field with one value, then the namespace, then nothing); an
+// event is looked up under the terms of its old and new object, so it costs what it matches,
+// however many watchers there are. The rest of a selection runs on those candidates only.
 //
 // Pure; candidates come in order of subscription.
 #pragma once
@@ -80,7 +80,8 @@ class SubscriberIndex {
   void collect(TermView term, std::vector<Id>& into) const;
 
   std::map<TermKey, std::vector<Id>, Less> filed_;
-  std::map<int, std::size_t> fields_in_use_;  // only fields some watcher is filed under are looked up
+  std::map<int, std::size_t>
+      fields_in_use_;  // only fields some watcher is filed under are looked up
   std::size_t size_ = 0;
 };
 

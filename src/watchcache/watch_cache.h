@@ -1,9 +1,9 @@
 // WatchCache: every object of the server in memory, fed by one watch over the whole store. The API
 // server reads nothing but this.
 //
-// Consistent reads: fresh() returns once the cache shows everything that was acknowledged before the
-// call, by anyone. Callers that arrive while a check of the store's revision is under way share the
-// next one. When the store lost history (gone), the cache lists anew, and every watcher is cut.
+// Consistent reads: fresh() returns once the cache shows everything that was acknowledged before
+// the call, by anyone. Callers that arrive while a check of the store's revision is under way share
+// the next one. When the store lost history (gone), the cache lists anew, and every watcher is cut.
 #pragma once
 
 #include <functional>
@@ -26,8 +26,9 @@ class WatchCache {
              HistoryLimits limits = {});
   ~WatchCache();
 
-  // Loads everything, then follows the store until cancelled. Returns an error only for what cannot be
-  // repaired by trying again (corrupt objects name their key). `ready()` turns true after the load.
+  // Loads everything, then follows the store until cancelled. Returns an error only for what cannot
+  // be repaired by trying again (corrupt objects name their key). `ready()` turns true after the
+  // load.
   Task<Result<>> run();
   bool ready() const { return ready_; }
   Task<Result<>> wait_ready();

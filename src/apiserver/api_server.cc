@@ -1,0 +1,277 @@
+#include "apiserver/api_server.h"
+
+#include <utility>
+
+#include "apimachinery/selector.h"
+#include "base/ids.h"
+#include "base/log.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+using apimachinery::refuse;
+using identity::Attributes;
+using identity::Decision;
+
+constexpr std::string_view kMetricsPath = "/metrics";
+
+bool is_read(std::string_view verb) { return verb == "get" || verb == "list" || verb == "head"; }
+
+// One more request under way, for as long as this lives.
+class Seat {
+ public:
+  explicit Seat(std::size_t& taken) : taken_(taken) { ++taken_; }
+  ~Seat() { --taken_; }
+  Seat(const Seat&) = delete;
+
+ private:
+  std::size_t& taken_;
+};
+
+// Fills the attributes from the parsed request; views into it.
+Answer<apimachinery::FieldSelector> fill_attributes(Request& request) {
+  const apimachinery::RequestInfo& info = request.info;
+  request.attributes = {.user = request.user.get(),
+                        .verb = info.verb,
+                        .is_resource = info.is_resource,
+                        .group = info.group,
+                        .version = info.version,
+                        .resource = info.resource,
+                        .subresource = info.subresource,
+                        .namespace_ = info.namespace_name,
+                        .name = info.name,
+                        .path = info.path,
+                        .field_selector = {}};
+  const std::string_view text = request.query.get_or_empty("fieldSelector");
+  if (text.empty()) return apimachinery::FieldSelector{};
+  auto selector = apimachinery::FieldSelector::parse(text);
+  if (!selector) return refuse(apimachinery::bad_request(selector.error().message));
+  return std::move(*selector);
+}
+
+void attach_terms(Request& request, const apimachinery::FieldSelector& selector) {
+  for (const auto& term : selector.terms()) {
+    request.field_terms.push_back({term.path, term.value, term.equal});
+    if (term.equal && term.path == "metadata.name" && request.attributes.name.empty())
+      request.attributes.name = term.value;
+  }
+  request.attributes.field_selector = request.field_terms;
+}
+
+}  // namespace
+
+ApiServer::ApiServer(Parts parts, ApiServerOptions options)
+    : parts_(parts),
+      options_(options),
+      namespace_lifecycle_(parts.catalog, parts.cache),
+      writer_(parts.store, parts.cache),
+      reads_(parts.runtime, parts.cache),
+      writes_(parts.runtime, parts.cache, writer_),
+      watches_(parts.runtime, parts.cache),
+      transactions_(parts.runtime, parts.catalog, writer_, parts.authorizer),
+      documents_(parts.catalog),
+      reviews_(parts.authenticator, parts.authorizer),
+      metrics_(parts.metrics) {
+  writer_.add_admission(node_restriction_);
+  writer_.add_admission(namespace_lifecycle_);
+  health_.add("ping", true, [] { return Result<>{}; });
+  health_.add("cache", false, [this]() -> Result<> {
+    if (!parts_.cache.ready()) return fail(Code::unavailable, "the watch cache is not loaded yet");
+    return {};
+  });
+  metrics::Registry& registry = parts.metrics;
+  registry.gauge_of("fairlead_apiserver_requests_under_way",
+                    "Requests under way, watches excluded.",
+                    [this] { return static_cast<double>(reads_under_way_ + writes_under_way_); });
+  registry.gauge_of("fairlead_apiserver_watches", "Open watch streams.",
+                    [this] { return static_cast<double>(watches_.open()); });
+  registry.counter_of("fairlead_apiserver_watch_events_total", "Events sent to watchers.",
+                      [this] { return static_cast<double>(watches_.events_sent()); });
+  registry.counter_of("fairlead_apiserver_watches_cut_total",
+                      "Watch streams ended because the client did not keep up.",
+                      [this] { return static_cast<double>(watches_.cut()); });
+}
+
+Task<void> ApiServer::serve(http::Exchange& exchange) {
+  const Instant began = parts_.runtime.now();
+  const WallTime received = parts_.runtime.wall_now();
+  Request request{.exchange = exchange};
+  request.audit_id = request.header("Audit-ID").empty() || request.header("Audit-ID").size() > 64
+                         ? random_uuid([this] { return parts_.runtime.random(); })
+                         : std::string(request.header("Audit-ID"));
+  std::string kept_body;
+  auto info = apimachinery::parse_request(exchange.request().method, exchange.request().target);
+  Result<> sent;
+  if (info) {
+    request.info = std::move(*info);
+    if (audit_.enabled() && audit_.wants_body(request)) kept_body = exchange.request().body;
+    sent = co_await answer(request);
+  } else if (info.error().code == 404) {
+    sent = co_await send_text(request, 404, "404 page not found\n");
+  } else {
+    sent = co_await send_status(request, info.error());
+  }
+  metrics_.record(request.kind, request.info.verb, request.info.subresource, request.answered,
+                  parts_.runtime.now() - began);
+  if (audit_.enabled()) audit_.record(request, kept_body, received, parts_.runtime.wall_now());
+  if (!sent && sent.error().code != Code::cancelled)
+    log::debug("client left", {{"path", request.info.path}, {"error", sent.error().message}});
+}
+
+Task<Result<>> ApiServer::answer(Request& request) {
+  auto query = apimachinery::parse_target_query(request.exchange.request().target);
+  if (!query) co_return co_await send_status(request, query.error());
+  request.query = std::move(*query);
+  if (Health::serves(request.info.path)) co_return co_await health_.serve(request);
+  if (PathHandler* handler = path_handler(request.info.path); handler && handler->open_to_all())
+    co_return co_await handler->serve(request);
+
+  Answer<> known = co_await identify(request);
+  if (!known) co_return co_await send_status(request, known.error());
+  const auto selector = fill_attributes(request);
+  if (!selector) co_return co_await send_status(request, selector.error());
+  attach_terms(request, *selector);
+  Answer<> allowed = co_await permit(request);
+  if (!allowed) co_return co_await send_status(request, allowed.error());
+
+  const bool watches = request.info.verb == "watch";
+  const bool reads = is_read(request.info.verb);
+  if (watches ? watches_.open() >= options_.watches
+      : reads ? reads_under_way_ >= options_.reads
+              : writes_under_way_ >= options_.writes) {
+    metrics_.rejected(watches ? "watches" : reads ? "reads" : "writes");
+    co_return co_await send_status(
+        request, apimachinery::too_many_requests("too many requests, please try again later.", 1));
+  }
+  if (watches) co_return co_await dispatch(request);
+  const Seat seat(reads ? reads_under_way_ : writes_under_way_);
+  co_return co_await dispatch(request);
+}
+
+Task<Answer<>> ApiServer::identify(Request& request) {
+  const http::Headers& headers = request.exchange.request().headers;
+  const identity::AuthRequest question{
+      .peer = &request.exchange.peer(),
+      .headers = identity::HeaderFields(headers.begin(), headers.end()),
+      .now = parts_.runtime.wall_now()};
+  std::optional<Result<identity::UserRef>> found = parts_.authenticator.authenticate_now(question);
+  if (!found) found = co_await parts_.authenticator.authenticate(question);
+  if (!*found || !**found) co_return refuse(apimachinery::unauthorized());
+  request.user = std::move(**found);
+  if (headers.has("Impersonate-User")) co_return co_await impersonate(request);
+  co_return Answer<>{};
+}
+
+// kubectl --as: allowed to those who may impersonate every name that is asked for.
+Task<Answer<>> ApiServer::impersonate(Request& request) {
+  const http::Headers& headers = request.exchange.request().headers;
+  auto wanted =
+      identity::requested_impersonation(identity::HeaderFields(headers.begin(), headers.end()));
+  if (!wanted) co_return refuse(apimachinery::bad_request(wanted.error().message));
+  if (!*wanted) co_return Answer<>{};
+  std::vector<std::pair<std::string_view, std::string_view>> names{{"users", (*wanted)->name}};
+  for (const std::string& group : (*wanted)->groups) names.emplace_back("groups", group);
+  for (const auto& [resource, name] : names) {
+    const Attributes attributes{.user = request.user.get(),
+                                .verb = "impersonate",
+                                .is_resource = true,
+                                .group = {},
+                                .version = "v1",
+                                .resource = resource,
+                                .subresource = {},
+                                .namespace_ = {},
+                                .name = name,
+                                .path = {},
+                                .field_selector = {}};
+    std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(attributes);
+    if (!decision) decision = co_await parts_.authorizer.authorize(attributes);
+    if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
+    if (!(*decision)->allowed)
+      co_return refuse(apimachinery::status_of(
+          {Code::forbidden, identity::forbidden_message(attributes, **decision)}));
+  }
+  request.user = std::make_shared<const identity::User>(
+      identity::with_authenticated_group(std::move(**wanted)));
+  co_return Answer<>{};
+}
+
+Task<Answer<>> ApiServer::permit(Request& request) {
+  // Each operation of a transaction is judged by itself.
+  if (request.info.is_resource && Transactions::serves(request.info)) co_return Answer<>{};
+  std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(request.attributes);
+  if (!decision) decision = co_await parts_.authorizer.authorize(request.attributes);
+  if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
+  if ((*decision)->allowed) co_return Answer<>{};
+  if (request.user->name == identity::kAnonymousUser)
+    co_return refuse(apimachinery::unauthorized());
+  co_return refuse(apimachinery::status_of(
+      {Code::forbidden, identity::forbidden_message(request.attributes, **decision)}));
+}
+
+PathHandler* ApiServer::path_handler(std::string_view path) const {
+  for (PathHandler* handler : paths_)
+    if (handler->serves(path)) return handler;
+  return nullptr;
+}
+
+Task<Result<>> ApiServer::dispatch(Request& request) {
+  if (request.info.is_resource) co_return co_await dispatch_resource(request);
+  if (request.info.path == kMetricsPath) {
+    std::vector<Bytes> body;
+    body.emplace_back(parts_.metrics.expose());
+    co_return co_await send_bytes(request, 200, "text/plain; version=0.0.4; charset=utf-8",
+                                  std::move(body));
+  }
+  if (PathHandler* handler = path_handler(request.info.path))
+    co_return co_await handler->serve(request);
+  if (documents_.serves(request.info.path)) co_return co_await documents_.serve(request);
+  co_return co_await send_text(request, 404, "404 page not found\n");
+}
+
+Answer<> ApiServer::find_kind(Request& request) const {
+  apimachinery::RequestInfo& info = request.info;
+  const resource::Kind* kind = parts_.catalog.find(info.group, info.version, info.resource);
+  if (!kind) return refuse(apimachinery::unknown_resource());
+  if (kind->kind == "Namespace") info.namespace_name.clear();
+  const bool scoped = !info.namespace_name.empty();
+  const bool known_subresource = info.subresource.empty() ||
+                                 (info.subresource == "status" && kind->has_status) ||
+                                 (info.subresource == "finalize" && kind->kind == "Namespace");
+  const bool needs_namespace = kind->namespaced && (!info.name.empty() || info.verb == "create");
+  if (!known_subresource || (scoped && !kind->namespaced) || (needs_namespace && !scoped))
+    return refuse(apimachinery::unknown_resource());
+  request.kind = kind;
+  return {};
+}
+
+Task<Result<>> ApiServer::dispatch_resource(Request& request) {
+  if (Reviews::serves(request.info))
+    co_return co_await reviews_.serve(request, parts_.runtime.wall_now());
+  if (Transactions::serves(request.info)) co_return co_await transactions_.serve(request);
+  const Answer<> found = find_kind(request);
+  if (!found) co_return co_await send_status(request, found.error());
+
+  const std::string_view verb = request.info.verb;
+  const bool whole = request.info.subresource.empty();
+  if (verb == "get") co_return co_await reads_.get(request);
+  if (verb == "list" && whole) co_return co_await reads_.list(request);
+  if (verb == "update" && !request.info.name.empty()) co_return co_await writes_.update(request);
+  if (verb == "patch" && !request.info.name.empty()) co_return co_await writes_.patch(request);
+  if (verb == "create" && whole && request.info.name.empty())
+    co_return co_await writes_.create(request);
+  if (verb == "delete" && whole) co_return co_await writes_.remove(request);
+  if (verb == "deletecollection" && whole) co_return co_await writes_.remove_collection(request);
+  if (verb == "watch" && whole) {
+    const auto condition = identity::relevance_condition(request.attributes);
+    std::function<bool()> still_allowed;
+    if (condition)
+      still_allowed = [this, condition] {
+        return parts_.nodes.relevant(condition->node, condition->vni);
+      };
+    co_return co_await watches_.watch(request, std::move(still_allowed));
+  }
+  co_return co_await send_status(
+      request, apimachinery::method_not_allowed(apimachinery::group_resource(*request.kind), verb));
+}
+
+}  // namespace fairlead::apiserver

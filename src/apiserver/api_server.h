@@ -1,0 +1,100 @@
+// ApiServer: an HTTP request in, an answer out. The order of the steps is the order of the code in
+// api_server.cc: what is asked → room for it → who asks → may they → carry it out → count it.
+//
+// Owns the verbs; what they stand on (store, cache, identity) is handed in and outlives it. Runs on
+// one loop. Every answer, a refusal too, is a Kubernetes Status or a plain text that kubectl shows.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/admission.h"
+#include "apiserver/audit_log.h"
+#include "apiserver/documents.h"
+#include "apiserver/health.h"
+#include "apiserver/node_index.h"
+#include "apiserver/object_writer.h"
+#include "apiserver/reads.h"
+#include "apiserver/request_metrics.h"
+#include "apiserver/reviews.h"
+#include "apiserver/transactions.h"
+#include "apiserver/watches.h"
+#include "apiserver/writes.h"
+#include "base/metrics.h"
+#include "http/server.h"
+#include "identity/authenticator.h"
+#include "identity/authorizer.h"
+
+namespace fairlead::apiserver {
+
+struct ApiServerOptions {
+  // Requests under way at once, watches not counted; beyond that 429 with Retry-After.
+  std::size_t reads = 1'000;
+  std::size_t writes = 1'000;
+  std::size_t watches = 20'000;
+};
+
+// A path outside the API that someone else answers (joining, the console).
+class PathHandler {
+ public:
+  virtual ~PathHandler() = default;
+  virtual bool serves(std::string_view path) const = 0;
+  // Whether anybody may ask, without credentials.
+  virtual bool open_to_all() const = 0;
+  virtual Task<Result<>> serve(Request& request) = 0;
+};
+
+class ApiServer final : public http::Handler {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    store::Store& store;
+    watchcache::WatchCache& cache;
+    const resource::Catalog& catalog;
+    const NodeIndex& nodes;
+    identity::Authenticator& authenticator;
+    identity::Authorizer& authorizer;
+    metrics::Registry& metrics;
+  };
+  explicit ApiServer(Parts parts, ApiServerOptions options = {});
+
+  Task<void> serve(http::Exchange& exchange) override;
+
+  Health& health() { return health_; }
+  ObjectWriter& writer() { return writer_; }
+  void set_audit(AuditLog audit) { audit_ = std::move(audit); }
+  void add_path(PathHandler& handler) { paths_.push_back(&handler); }
+
+ private:
+  Task<Result<>> answer(Request& request);
+  Task<Answer<>> identify(Request& request);
+  Task<Answer<>> impersonate(Request& request);
+  Task<Answer<>> permit(Request& request);
+  Task<Result<>> dispatch(Request& request);
+  Task<Result<>> dispatch_resource(Request& request);
+  Answer<> find_kind(Request& request) const;
+  PathHandler* path_handler(std::string_view path) const;
+
+  Parts parts_;
+  ApiServerOptions options_;
+  NamespaceLifecycle namespace_lifecycle_;
+  NodeRestriction node_restriction_;
+  ObjectWriter writer_;
+  Reads reads_;
+  Writes writes_;
+  Watches watches_;
+  Transactions transactions_;
+  Documents documents_;
+  Reviews reviews_;
+  Health health_;
+  RequestMetrics metrics_;
+  AuditLog audit_;
+  std::vector<PathHandler*> paths_;
+  std::size_t reads_under_way_ = 0;
+  std::size_t writes_under_way_ = 0;
+};
+
+}  // namespace fairlead::apiserver

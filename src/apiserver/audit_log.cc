@@ -1,0 +1,53 @@
+#include "apiserver/audit_log.h"
+
+#include "base/time_text.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+Json user_record(const identity::User& user) {
+  JsonArray groups;
+  for (const std::string& group : user.groups) groups.emplace_back(group);
+  return JsonObject{{"username", user.name}, {"groups", std::move(groups)}};
+}
+
+Json object_reference(const apimachinery::RequestInfo& info) {
+  JsonObject reference{{"resource", info.resource}, {"apiVersion", info.version}};
+  if (!info.group.empty()) reference["apiGroup"] = info.group;
+  if (!info.namespace_name.empty()) reference["namespace"] = info.namespace_name;
+  if (!info.name.empty()) reference["name"] = info.name;
+  if (!info.subresource.empty()) reference["subresource"] = info.subresource;
+  return reference;
+}
+
+}  // namespace
+
+bool AuditLog::wants_body(const Request& request) const {
+  return level_ == AuditLevel::request && request.info.is_resource &&
+         request.info.resource != "secrets" && !request.info.resource.ends_with("reviews");
+}
+
+void AuditLog::record(const Request& request, std::string_view body, WallTime received,
+                      WallTime answered) {
+  JsonObject event{{"kind", "Event"},
+                   {"apiVersion", "audit.k8s.io/v1"},
+                   {"level", level_ == AuditLevel::request ? "Request" : "Metadata"},
+                   {"auditID", request.audit_id},
+                   {"stage", "ResponseComplete"},
+                   {"requestURI", request.exchange.request().target},
+                   {"verb", request.info.verb},
+                   {"user", request.user ? user_record(*request.user) : Json(JsonObject{})},
+                   {"sourceIPs", JsonArray{Json(request.exchange.peer().address)}},
+                   {"userAgent", request.header("User-Agent")},
+                   {"responseStatus", JsonObject{{"code", request.answered}}},
+                   {"requestReceivedTimestamp", rfc3339_micro(received)},
+                   {"stageTimestamp", rfc3339_micro(answered)}};
+  if (request.info.is_resource) event["objectRef"] = object_reference(request.info);
+  if (!body.empty()) {
+    auto parsed = wire::parse_json(body);
+    event["requestObject"] = parsed ? std::move(parsed->value) : Json(body);
+  }
+  sink_(wire::encode_json(Json(std::move(event))) + "\n");
+}
+
+}  // namespace fairlead::apiserver

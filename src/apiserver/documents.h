@@ -1,0 +1,34 @@
+// What the server says about itself: version, discovery, OpenAPI. Made once at start-up.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apimachinery/discovery.h"
+#include "apimachinery/openapi_v2.h"
+#include "apimachinery/openapi_v3.h"
+#include "apiserver/request.h"
+#include "resource/catalog.h"
+
+namespace fairlead::apiserver {
+
+class Documents {
+ public:
+  explicit Documents(const resource::Catalog& catalog);
+
+  // True when `path` is one of these documents.
+  bool serves(std::string_view path) const;
+  // REQUIRES: serves(request.info.path).
+  Task<Result<>> serve(Request& request);
+
+ private:
+  Task<Result<>> serve_discovery(Request& request);
+  Task<Result<>> serve_openapi_v2(Request& request);
+  Task<Result<>> serve_openapi_v3(Request& request);
+
+  apimachinery::Discovery discovery_;
+  apimachinery::OpenApiV2 openapi_v2_;
+  apimachinery::OpenApiV3 openapi_v3_;
+};
+
+}  // namespace fairlead::apiserver

@@ -1,0 +1,89 @@
+#include "apiserver/node_index.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/check.h"
+#include "identity/join.h"
+#include "wire/json.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+std::size_t selectable_index(const resource::Kind& kind, std::string_view path) {
+  const auto at = std::ranges::find(kind.selectable, path);
+  CHECK(at != kind.selectable.end());
+  return static_cast<std::size_t>(at - kind.selectable.begin());
+}
+
+}  // namespace
+
+NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache)
+    : attachments_(catalog.find(identity::kFairleadGroup, "v1alpha1", "networkattachments")),
+      nodes_(catalog.find("", "v1", "nodes")),
+      cache_(cache) {
+  CHECK(attachments_ && nodes_);
+  node_field_ = selectable_index(*attachments_, "spec.node");
+  vni_field_ = selectable_index(*attachments_, "status.addressVNI");
+  cache.on_reset([this] { rebuild(); });
+  cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
+    if (&kind != attachments_) return;
+    count(event.before().get(), -1);
+    count(event.after().get(), +1);
+  });
+}
+
+void NodeIndex::rebuild() {
+  seats_.clear();
+  for (const auto& [key, object] : cache_.of(*attachments_).objects()) count(object.get(), +1);
+}
+
+NodeIndex::Seat NodeIndex::seat_of(const watchcache::Object& attachment) const {
+  Seat seat{.node = attachment.fields[node_field_], .vni = 0};
+  const std::string& text = attachment.fields[vni_field_];
+  std::from_chars(text.data(), text.data() + text.size(), seat.vni);
+  return seat;
+}
+
+void NodeIndex::count(const watchcache::Object* attachment, int by) {
+  if (!attachment) return;
+  Seat seat = seat_of(*attachment);
+  if (seat.vni == 0) return;
+  const std::pair key(std::move(seat.node), seat.vni);
+  if (by > 0) {
+    ++seats_[key];
+  } else if (const auto at = seats_.find(key); at != seats_.end() && --at->second == 0) {
+    seats_.erase(at);
+  }
+}
+
+NodeIndex::Placement NodeIndex::placement(std::string_view node, std::string_view namespace_name,
+                                          std::string_view attachment) const {
+  const auto object = cache_.of(*attachments_)
+                          .find(watchcache::object_key(*attachments_, namespace_name, attachment));
+  if (!object) return Placement::absent;
+  return object->fields[node_field_] == node ? Placement::here : Placement::elsewhere;
+}
+
+bool NodeIndex::relevant(std::string_view node, std::uint32_t vni) const {
+  return seats_.contains(std::pair(std::string(node), vni));
+}
+
+std::uint32_t NodeIndex::network_of(std::string_view namespace_name,
+                                    std::string_view attachment) const {
+  const auto object = cache_.of(*attachments_)
+                          .find(watchcache::object_key(*attachments_, namespace_name, attachment));
+  return object ? seat_of(*object).vni : 0;
+}
+
+std::string NodeIndex::key_pin_of(std::string_view node) const {
+  const auto object = cache_.of(*nodes_).find(node);
+  if (!object) return {};
+  const Json value = object->decode();
+  const Json* annotations = wire::find(value, "metadata.annotations");
+  if (!annotations || !annotations->is_object()) return {};
+  const Json* pin = annotations->get_object().if_contains(identity::kRegistrationAnnotation);
+  return pin && pin->is_string() ? std::string(pin->get_string()) : std::string();
+}
+
+}  // namespace fairlead::apiserver

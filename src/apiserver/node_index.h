@@ -1,0 +1,47 @@
+// Which attachments run where and which virtual networks concern which node, kept current from the
+// watch cache: what the node role's rights depend on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "identity/authorizer.h"
+#include "resource/catalog.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::apiserver {
+
+class NodeIndex final : public identity::NodeFacts {
+ public:
+  // Follows `cache` from now on; both must live equally long.
+  NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache);
+
+  Placement placement(std::string_view node, std::string_view namespace_name,
+                      std::string_view attachment) const override;
+  bool relevant(std::string_view node, std::uint32_t vni) const override;
+  std::uint32_t network_of(std::string_view namespace_name,
+                           std::string_view attachment) const override;
+
+  // The key that a Node was registered with (identity::kRegistrationAnnotation); empty: none.
+  std::string key_pin_of(std::string_view node) const;
+
+ private:
+  struct Seat {
+    std::string node;
+    std::uint32_t vni = 0;  // 0: no address yet
+  };
+  Seat seat_of(const watchcache::Object& attachment) const;
+  void count(const watchcache::Object* attachment, int by);
+  void rebuild();
+
+  const resource::Kind* attachments_;
+  const resource::Kind* nodes_;
+  watchcache::WatchCache& cache_;
+  std::size_t node_field_ = 0;  // places in kind.selectable
+  std::size_t vni_field_ = 0;
+  std::map<std::pair<std::string, std::uint32_t>, std::size_t, std::less<>> seats_;
+};
+
+}  // namespace fairlead::apiserver

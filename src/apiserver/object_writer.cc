@@ -1,0 +1,167 @@
+#include "apiserver/object_writer.h"
+
+#include <optional>
+#include <utility>
+
+#include "apimachinery/generate_name.h"
+#include "base/check.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+using apimachinery::group_resource;
+using apimachinery::refuse;
+using watchcache::ObjectRef;
+
+// One conflict costs one look at the store. Under contention every round lets one writer through,
+// so this many rounds serve that many rivals; whoever loses them all is told to come back.
+constexpr int kMaxAttempts = 200;
+
+}  // namespace
+
+struct ObjectWriter::Draft {
+  Change change;
+  Bytes stored;                           // put
+  std::optional<std::uint32_t> position;  // of its operation in the transaction
+  std::string name;
+  bool name_taken = false;  // create: an object of that name exists
+};
+
+ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
+    : store_(store), cache_(cache) {}
+
+// Adds the item's compares and operations to `transaction`, as the cache sees the world now.
+Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
+                                                store::Transaction& transaction) const {
+  const resource::Kind& kind = *item.kind;
+  const watchcache::KindCache& objects = cache_.of(kind);
+  const auto find = [&](std::string_view name) {
+    return objects.find(watchcache::object_key(kind, item.namespace_name, name));
+  };
+
+  ObjectRef live = item.create ? nullptr : find(item.name);
+  std::optional<Json> live_json;
+  if (live) live_json = live->decode();
+  Answer<Change> change = item.plan(live_json ? &*live_json : nullptr);
+  if (!change) return refuse(change.error());
+
+  Draft draft{.change = std::move(*change), .stored = {}, .position = {}, .name = item.name};
+  if (draft.change.creates) {
+    draft.name = wire::find_string(draft.change.object, "metadata.name");
+    live = find(draft.name);
+    if (live) {
+      draft.name_taken = true;
+      return draft;
+    }
+  }
+  if (draft.change.kind == Change::Kind::none) return draft;
+
+  const bool erases = draft.change.kind == Change::Kind::erase;
+  const std::string key = watchcache::store_key(kind, item.namespace_name, draft.name);
+  transaction.compares.push_back({key, live ? live->place.revision : 0});
+  draft.position = static_cast<std::uint32_t>(transaction.operations.size());
+  if (erases) {
+    transaction.operations.push_back({store::Operation::Kind::erase, key, {}});
+  } else {
+    draft.stored = watchcache::encode_stored(draft.change.object);
+    transaction.operations.push_back({store::Operation::Kind::put, key, draft.stored});
+  }
+  const Admission::Proposal proposal{
+      .kind = kind,
+      .namespace_name = item.namespace_name,
+      .name = draft.name,
+      .attributes = item.attributes,
+      .live = live_json ? &*live_json : nullptr,
+      .desired = erases ? nullptr : &draft.change.object,
+  };
+  for (Admission* admission : admissions_)
+    if (Answer<> admitted = admission->admit(proposal, transaction); !admitted)
+      return refuse(admitted.error());
+  return draft;
+}
+
+Task<Answer<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
+  std::vector<WriteItem> items;
+  items.push_back(std::move(item));
+  Answer<std::vector<Written>> written = co_await write_all(std::move(items), dry_run);
+  if (!written) co_return refuse(std::move(written).error());
+  co_return std::move(written->front());
+}
+
+Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
+                                                           bool dry_run) {
+  const auto prefixed = [&](Status status, std::size_t index) {
+    if (items.size() > 1)
+      status.message = "operations[" + std::to_string(index) + "]: " + status.message;
+    return status;
+  };
+  bool fresh = false;
+  int names_tried = 0;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    if (fresh) {
+      const Result<> synced = co_await cache_.fresh();
+      if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
+    }
+    store::Transaction transaction;
+    std::vector<Draft> drafts;
+    std::optional<Status> refusal;
+    bool try_another_name = false;
+    for (std::size_t i = 0; i < items.size() && !refusal; ++i) {
+      Answer<Draft> drafted = draft(items[i], transaction);
+      if (!drafted) {
+        refusal = prefixed(std::move(drafted).error(), i);
+      } else if (drafted->name_taken) {
+        const auto resource = group_resource(*items[i].kind);
+        const ObjectRef rival = cache_.of(*items[i].kind)
+                                    .find(watchcache::object_key(
+                                        *items[i].kind, items[i].namespace_name, drafted->name));
+        const bool generated =
+            items[i].create &&
+            !wire::find_string(drafted->change.object, "metadata.generateName").empty();
+        try_another_name = generated && ++names_tried < apimachinery::kGenerateNameAttempts;
+        refusal =
+            prefixed(generated ? apimachinery::generate_name_conflict(resource, drafted->name)
+                     : rival->deleting ? apimachinery::being_deleted(resource, drafted->name)
+                                       : apimachinery::already_exists(resource, drafted->name),
+                     i);
+      } else {
+        drafts.push_back(std::move(*drafted));
+      }
+    }
+    if (try_another_name) continue;
+    const bool nothing_to_commit = refusal || dry_run || transaction.operations.empty();
+    if (nothing_to_commit && !fresh) {
+      fresh = true;
+      continue;
+    }
+    if (refusal) co_return refuse(std::move(*refusal));
+
+    store::Revision revision = 0;
+    if (!nothing_to_commit) {
+      Result<store::Committed> committed = co_await store_.commit(std::move(transaction));
+      if (!committed && committed.error().code == Code::conflict) {
+        fresh = true;
+        continue;
+      }
+      if (!committed) co_return refuse(apimachinery::status_of(committed.error()));
+      revision = committed->revision;
+    }
+    std::vector<Written> written;
+    for (Draft& draft : drafts) {
+      Written one{.change = draft.change.kind,
+                  .created = draft.change.creates,
+                  .name = std::move(draft.name),
+                  .object = {}};
+      if (draft.change.kind == Change::Kind::put && !dry_run) {
+        one.object = Bytes(watchcache::served_text(draft.stored, {revision, *draft.position}));
+      } else {
+        one.object = Bytes(wire::encode_json(draft.change.object));
+      }
+      written.push_back(std::move(one));
+    }
+    co_return written;
+  }
+  co_return refuse(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
+}
+
+}  // namespace fairlead::apiserver

@@ -1,0 +1,79 @@
+// ObjectWriter: commits what a plan decided, against the live object it was decided on.
+//
+// The live object comes from the watch cache, which may lag behind a shared store; the commit
+// compares its revision, and on a conflict the cache is brought up to date and the plan is asked
+// again. Every outcome other than a commit (a refusal, nothing to do, a dry run) is decided on
+// fresh state.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apiserver/write_plan.h"
+#include "base/bytes.h"
+#include "identity/authorizer.h"
+#include "runtime/task.h"
+#include "store/store.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::apiserver {
+
+// One write of one object. `plan` is given the live object, or null when there is none; it may be
+// called several times.
+struct WriteItem {
+  const resource::Kind* kind = nullptr;
+  std::string namespace_name;
+  std::string name;     // empty: a create, whose plan makes the name
+  bool create = false;  // must not exist
+  std::function<Answer<Change>(const Json* live)> plan;
+  const identity::Attributes* attributes = nullptr;  // who; null: the server itself
+};
+
+struct Written {
+  Change::Kind change = Change::Kind::none;
+  bool created = false;
+  std::string name;
+  Bytes object;  // as served: the new version, or what an unchanged or erased one was
+};
+
+// A look at a write before it is committed. May refuse it, or add compares and operations that
+// commit with it or not at all.
+class Admission {
+ public:
+  struct Proposal {
+    const resource::Kind& kind;
+    std::string_view namespace_name;
+    std::string_view name;
+    const identity::Attributes* attributes;
+    const Json* live;     // null on create
+    const Json* desired;  // null on erase
+  };
+  virtual ~Admission() = default;
+  virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
+};
+
+class ObjectWriter {
+ public:
+  ObjectWriter(store::Store& store, watchcache::WatchCache& cache);
+
+  // In the order added; not owned.
+  void add_admission(Admission& admission) { admissions_.push_back(&admission); }
+
+  Task<Answer<Written>> write(WriteItem item, bool dry_run = false);
+
+  // All or nothing, in one commit. A refusal names the operation it came from: "operations[2]: …".
+  Task<Answer<std::vector<Written>>> write_all(std::vector<WriteItem> items, bool dry_run);
+
+ private:
+  struct Draft;
+  Answer<Draft> draft(const WriteItem& item, store::Transaction& transaction) const;
+
+  store::Store& store_;
+  watchcache::WatchCache& cache_;
+  std::vector<Admission*> admissions_;
+};
+
+}  // namespace fairlead::apiserver

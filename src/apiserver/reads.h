@@ -1,0 +1,26 @@
+// get and list, answered from the watch cache.
+#pragma once
+
+#include "apiserver/request.h"
+#include "runtime/runtime.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::apiserver {
+
+class Reads {
+ public:
+  Reads(runtime::Runtime& runtime, watchcache::WatchCache& cache)
+      : runtime_(runtime), cache_(cache) {}
+
+  Task<Result<>> get(Request& request);
+  Task<Result<>> list(Request& request);
+
+ private:
+  runtime::Runtime& runtime_;
+  watchcache::WatchCache& cache_;
+};
+
+// How long a read or watch waits for a resourceVersion that this server has not seen yet.
+inline constexpr Duration kFutureVersionWait = 3s;
+
+}  // namespace fairlead::apiserver

@@ -1,0 +1,16 @@
+// From list options to the watch cache's Selection.
+#pragma once
+
+#include <string_view>
+
+#include "apimachinery/list_options.h"
+#include "resource/kind.h"
+#include "watchcache/subscriber_index.h"
+
+namespace fairlead::apiserver {
+
+// REQUIRES: the field selector was checked against the kind. `name` restricts to one object.
+watchcache::Selection make_selection(const resource::Kind& kind, std::string_view namespace_name,
+                                     const apimachinery::ListOptions& options);
+
+}  // namespace fairlead::apiserver

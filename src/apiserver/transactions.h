@@ -1,0 +1,67 @@
+// POST /apis/fairlead.dev/v1alpha1/transactions: several writes in one commit, all or nothing.
+//
+//   {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Transaction", "operations": [
+//     {"verb": "create",       "object": {…}},
+//     {"verb": "update",       "object": {…}},            main endpoint, resourceVersion as
+//     precondition
+//     {"verb": "updateStatus", "object": {…}},
+//     {"verb": "delete", "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
+//                        "preconditions": {"uid": "…", "resourceVersion": "…"}} ]}
+//
+// At most 128 operations and 1 MiB, one per object, only kinds this server stores. Each operation
+// is authorised, admitted and validated as its single request would be; a refusal names the
+// operation. The answer has one result per operation, in order: the object as written, or as it was
+// when deleted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/object_writer.h"
+#include "apiserver/request.h"
+#include "identity/authorizer.h"
+#include "resource/catalog.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::apiserver {
+
+inline constexpr std::size_t kMaxTransactionOperations = 128;
+inline constexpr std::size_t kMaxTransactionBytes = 1 << 20;
+
+class Transactions {
+ public:
+  Transactions(runtime::Runtime& runtime, const resource::Catalog& catalog, ObjectWriter& writer,
+               identity::Authorizer& authorizer)
+      : runtime_(runtime), catalog_(catalog), writer_(writer), authorizer_(authorizer) {}
+
+  static bool serves(const apimachinery::RequestInfo& info);
+  Task<Result<>> serve(Request& request);
+
+ private:
+  // One operation, decoded. Owns what its attributes view.
+  struct Operation {
+    std::string verb;  // of the request it stands for
+    std::string subresource;
+    const resource::Kind* kind = nullptr;
+    std::string namespace_name;
+    std::string name;
+    Json object;
+    apimachinery::DeleteOptions deletion;
+    identity::Attributes attributes;
+    WriteContext context;
+  };
+  using Operations = std::vector<std::unique_ptr<Operation>>;
+
+  Answer<Operations> decode(Request& request) const;
+  Answer<std::unique_ptr<Operation>> decode_operation(Request& request, const Json& value) const;
+  Task<Answer<>> permit(const Operations& operations);
+  static WriteItem item_of(const Operation& operation, resource::Moment now);
+
+  runtime::Runtime& runtime_;
+  const resource::Catalog& catalog_;
+  ObjectWriter& writer_;
+  identity::Authorizer& authorizer_;
+};
+
+}  // namespace fairlead::apiserver

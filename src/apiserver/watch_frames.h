@@ -1,0 +1,38 @@
+// Watch events as the bytes one client is sent: whole objects (shared frames), or Tables and
+// PartialObjectMetadata made for it. Pure.
+#pragma once
+
+#include <string>
+
+#include "apimachinery/accept.h"
+#include "apimachinery/table.h"
+#include "resource/kind.h"
+#include "store/store.h"
+#include "watchcache/event.h"
+
+namespace fairlead::apiserver {
+
+class WatchFrames {
+ public:
+  WatchFrames(const resource::Kind& kind, apimachinery::Representation form,
+              apimachinery::IncludeObject include)
+      : kind_(kind), form_(std::move(form)), include_(include) {}
+
+  Bytes event(watchcache::EventType type, const watchcache::Event& event, resource::Moment now);
+  // An object that was there when the watch began.
+  Bytes initial(const watchcache::ObjectRef& object, resource::Moment now);
+  // With `initial_end` annotated as the end of the initial events.
+  Bytes bookmark(store::Place place, bool initial_end, resource::Moment now);
+  Bytes error(const apimachinery::Status& status) const;
+
+ private:
+  bool plain() const { return form_.shape == apimachinery::Shape::object; }
+  Json shaped(const Json& object, resource::Moment now);
+
+  const resource::Kind& kind_;
+  apimachinery::Representation form_;
+  apimachinery::IncludeObject include_;
+  bool columns_sent_ = false;
+};
+
+}  // namespace fairlead::apiserver

@@ -1,0 +1,179 @@
+#include "apiserver/watches.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "apimachinery/list_options.h"
+#include "apiserver/reads.h"
+#include "apiserver/selection.h"
+#include "apiserver/watch_frames.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+using apimachinery::ListOptions;
+using store::Place;
+using watchcache::Subscription;
+
+constexpr std::size_t kWriteBytes = 64 << 10;
+constexpr Duration kBookmarkInterval = 60s;
+constexpr Duration kLastBookmarkBefore = 2s;
+constexpr Duration kPermissionCheck = 10s;  // of an idle watch; a busy one asks before every write
+constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
+
+// Gathers frames until they are worth a write.
+class Batch {
+ public:
+  void add(const Bytes& frame) {
+    if (first_.empty() && text_.empty()) {
+      first_ = frame;
+      return;
+    }
+    if (!first_.empty()) {
+      text_.append(first_.view());
+      first_ = {};
+    }
+    text_.append(frame.view());
+  }
+  bool empty() const { return first_.empty() && text_.empty(); }
+  bool full() const { return text_.size() >= kWriteBytes; }
+  // A single frame stays shared; several are joined.
+  Bytes take() {
+    if (!first_.empty()) return std::exchange(first_, {});
+    return Bytes(std::exchange(text_, {}));
+  }
+
+ private:
+  Bytes first_;
+  std::string text_;
+};
+
+Task<Result<>> wait_for(runtime::Signal& signal) { co_return co_await signal.wait(); }
+
+bool wants_initial_events(const ListOptions& options) {
+  return options.send_initial_events
+             ? *options.send_initial_events
+             : options.resource_version.empty() || options.resource_version == "0";
+}
+
+// When the next bookmark is due; bookmarks are for those who asked.
+class BookmarkClock {
+ public:
+  BookmarkClock(bool wanted, Instant now, Instant deadline)
+      : wanted_(wanted), next_(now + kBookmarkInterval), last_(deadline - kLastBookmarkBefore) {}
+  bool due(Instant now) {
+    if (!wanted_ || now < std::min(next_, last_)) return false;
+    if (now >= last_) last_ = Instant::max();
+    next_ = now + kBookmarkInterval;
+    return true;
+  }
+  Instant next(Instant deadline) const {
+    return wanted_ ? std::min({next_, last_, deadline}) : deadline;
+  }
+
+ private:
+  bool wanted_;
+  Instant next_;
+  Instant last_;
+};
+
+struct Counted {
+  explicit Counted(std::uint64_t& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  std::uint64_t& count_;
+};
+
+}  // namespace
+
+Task<Result<>> Watches::watch(Request& request, std::function<bool()> still_allowed) {
+  const resource::Kind& kind = *request.kind;
+  const auto form = apimachinery::negotiate(
+      request.header("Accept"), {.table = true, .partial_metadata = true, .watch = true},
+      request.header("User-Agent"), request.query.get_or_empty("pretty"));
+  if (!form) co_return co_await send_status(request, form.error());
+  const auto options = apimachinery::parse_list_options(request.query, kind);
+  if (!options) co_return co_await send_status(request, options.error());
+  const auto include =
+      apimachinery::parse_include_object(request.query.get_or_empty("includeObject"));
+  if (!include) co_return co_await send_status(request, include.error());
+
+  const std::uint64_t asked = options->revision().value_or(0);
+  const bool initial = wants_initial_events(*options);
+  if (asked == 0) {
+    const Result<> fresh = co_await cache_.fresh();
+    if (!fresh) co_return co_await send_status(request, apimachinery::status_of(fresh.error()));
+  } else {
+    const Result<> reached =
+        co_await cache_.reached(Place::from_number(asked).revision, kFutureVersionWait);
+    if (!reached)
+      co_return co_await send_status(request,
+                                     apimachinery::too_large_resource_version(
+                                         asked, Place::end_of(cache_.revision()).number()));
+  }
+
+  const Counted counted(open_);
+  FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
+  WatchFrames frames(kind, *form, *include);
+  watchcache::KindCache& objects = cache_.of(kind);
+  const Place now_shown = Place::end_of(cache_.revision());
+  const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
+  watchcache::Selection selection = make_selection(kind, request.info.namespace_name, *options);
+  std::vector<watchcache::ObjectRef> present;
+  if (initial) present = objects.list(selection, {})->objects;
+  auto subscribed = objects.subscribe(std::move(selection), after);
+  if (!subscribed) {
+    FL_CO_CHECKED(co_await request.exchange.write(
+        frames.error(apimachinery::expired(subscribed.error().message))));
+    co_return co_await request.exchange.finish();
+  }
+  Subscription& subscription = **subscribed;
+
+  Batch batch;
+  for (const watchcache::ObjectRef& object : present) {
+    batch.add(frames.initial(object, runtime_.wall_now()));
+    ++events_sent_;
+    if (batch.full()) {
+      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
+    }
+  }
+  present = {};
+  if (initial && options->send_initial_events && options->allow_bookmarks)
+    batch.add(frames.bookmark(now_shown, true, runtime_.wall_now()));
+
+  const Duration limit = options->timeout
+                             ? Duration(*options->timeout)
+                             : Duration(std::chrono::seconds(
+                                   kMinTimeoutSeconds + runtime_.random() % kMinTimeoutSeconds));
+  const Instant deadline = runtime_.now() + limit;
+  BookmarkClock bookmarks(options->allow_bookmarks, runtime_.now(), deadline);
+  for (;;) {
+    if (still_allowed && !still_allowed()) break;
+    while (std::optional<Subscription::Item> item = subscription.take()) {
+      batch.add(frames.event(item->type, *item->event, runtime_.wall_now()));
+      ++events_sent_;
+      if (batch.full()) break;
+    }
+    const bool drained = subscription.empty();
+    if (drained && bookmarks.due(runtime_.now()))
+      batch.add(frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
+    if (!batch.empty()) {
+      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
+      continue;
+    }
+    if (subscription.cut()) {
+      ++cut_;
+      break;
+    }
+    const Instant now = runtime_.now();
+    if (now >= deadline) break;
+    Task<Result<>> change = wait_for(subscription.changed());
+    Duration patience = bookmarks.next(deadline) - now;
+    if (still_allowed) patience = std::min(patience, kPermissionCheck);
+    const Result<> woken = co_await runtime::with_timeout(runtime_, patience, std::move(change));
+    if (!woken && woken.error().code == Code::cancelled) co_return woken;
+  }
+  co_return co_await request.exchange.finish();
+}
+
+}  // namespace fairlead::apiserver

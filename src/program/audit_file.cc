@@ -1,0 +1,29 @@
+#include "program/audit_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+namespace fairlead::program {
+
+Result<std::unique_ptr<AuditFile>> AuditFile::open(const std::string& path) {
+  if (path == "-") return std::unique_ptr<AuditFile>(new AuditFile(::dup(STDOUT_FILENO), path));
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (descriptor < 0) return fail(errno_error("--audit-log " + path));
+  return std::unique_ptr<AuditFile>(new AuditFile(descriptor, path));
+}
+
+AuditFile::~AuditFile() { ::close(descriptor_); }
+
+void AuditFile::append(std::string_view line) {
+  const ssize_t written = ::write(descriptor_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) {
+    complained_ = false;
+  } else if (!std::exchange(complained_, true)) {
+    log::error("audit records are being lost",
+               {{"file", path_}, {"error", errno_error("write").message}});
+  }
+}
+
+}  // namespace fairlead::program

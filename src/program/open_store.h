@@ -1,0 +1,26 @@
+// The store that --store names, ready for use, and what is specific to each: closing, compaction,
+// figures for /metrics.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/metrics.h"
+#include "program/server_config.h"
+#include "runtime/runtime.h"
+#include "store/store.h"
+
+namespace fairlead::program {
+
+struct OpenedStore {
+  std::unique_ptr<store::Store> store;
+  std::string description;  // "sqlite:DIR"
+  std::function<Task<void>()> close;
+  std::function<Task<Result<>>()> compact;  // called once a period: keeps one to two periods
+  std::shared_ptr<void> folder_lock;  // held for stores that do not lock the folder themselves
+};
+
+Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
+                               metrics::Registry& metrics);
+
+}  // namespace fairlead::program

@@ -1,0 +1,119 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "base/log.h"
+#include "program/commands.h"
+#include "program/server_config.h"
+#include "program/server_program.h"
+#include "runtime/epoll_runtime.h"
+
+namespace fairlead::program {
+namespace {
+
+int report(const Error& error) {
+  std::fprintf(stderr, "fairlead server: %s\n", error.message.c_str());
+  return 1;
+}
+
+int run(const ServerFlags& flags) {
+  Result<ServerConfig> config = check_flags(flags);
+  if (!config) return report(config.error());
+  log::set_format(flags.log_format == "json" ? log::Format::json : log::Format::text);
+  log::set_level(flags.log_level == "debug"     ? log::Level::debug
+                 : flags.log_level == "warning" ? log::Level::warning
+                 : flags.log_level == "error"   ? log::Level::error
+                                                : log::Level::info);
+  runtime::EpollRuntime runtime;
+  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
+    return report(caught.error());
+  const Result<> outcome = runtime.run_until_complete(run_server(runtime, *config));
+  if (!outcome) return report(outcome.error());
+  return 0;
+}
+
+void add_identity_flags(CLI::App& command, ServerFlags& flags) {
+  command
+      .add_option("--tls-name", flags.tls_names,
+                  "Further names or addresses for the server certificate")
+      ->group("Identity");
+  command
+      .add_option("--token-auth-file", flags.token_auth_file,
+                  "CSV file: token,user,uid,\"group1,group2\"")
+      ->group("Identity");
+  command
+      .add_option("--client-ca-file", flags.client_ca_file,
+                  "Further authorities for client certificates (PEM)")
+      ->group("Identity");
+  command
+      .add_option("--requestheader-client-ca-file", flags.requestheader_client_ca_file,
+                  "Authority of the aggregator that vouches for users by X-Remote-* headers")
+      ->group("Identity");
+  command
+      .add_option("--requestheader-allowed-names", flags.requestheader_allowed_names,
+                  "Common names of that aggregator's certificate; empty: any")
+      ->delimiter(',')
+      ->group("Identity");
+  command
+      .add_flag("--anonymous-auth,!--no-anonymous-auth", flags.anonymous,
+                "Requests without credentials see health and version")
+      ->group("Identity");
+}
+
+void add_store_flags(CLI::App& command, ServerFlags& flags) {
+  command.add_option("--store", flags.store, "sqlite, sqlite:DIR, etcd:URL[,URL…] or memory")
+      ->capture_default_str()
+      ->group("Store");
+  command.add_option("--etcd-ca", flags.etcd_ca, "Authority of the etcd members (PEM)")
+      ->group("Store");
+  command.add_option("--etcd-cert", flags.etcd_cert, "Client certificate for etcd (PEM)")
+      ->group("Store");
+  command.add_option("--etcd-key", flags.etcd_key, "Its key (PEM)")->group("Store");
+  command.add_option("--etcd-prefix", flags.etcd_prefix, "Everything is kept below this key")
+      ->capture_default_str()
+      ->group("Store");
+}
+
+}  // namespace
+
+void add_server_command(CLI::App& app, int& exit_status) {
+  CLI::App* command =
+      app.add_subcommand("server", "The API server and its controllers: kubectl works on it.");
+  auto flags = std::make_shared<ServerFlags>();
+  command->add_option("--data", flags->data,
+                      "Folder for the store, the certificates and the admin's credentials");
+  command->add_option("--listen", flags->listen, "Address to serve on; may be given several times")
+      ->capture_default_str();
+  command->add_option("--advertise", flags->advertise,
+                      "Address that clients are told (host:port); default: the first --listen");
+  add_store_flags(*command, *flags);
+  add_identity_flags(*command, *flags);
+  command->add_option("--audit-log", flags->audit_log,
+                      "File for audit records, - for standard output");
+  command->add_option("--audit-level", flags->audit_level, "metadata or request")
+      ->capture_default_str();
+  command->add_option("--log-format", flags->log_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_option("--log-level", flags->log_level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  command
+      ->add_option("--drain-seconds", flags->drain_seconds,
+                   "How long requests under way may go on after SIGTERM")
+      ->capture_default_str();
+  command->add_option("--max-reads", flags->max_reads, "Reads under way before 429")
+      ->capture_default_str();
+  command->add_option("--max-writes", flags->max_writes, "Writes under way before 429")
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n"
+      "  fairlead server --data /var/lib/fairlead --listen 0.0.0.0:6443\n"
+      "  fairlead server --data d1 --listen 127.0.0.1:7001 --store "
+      "etcd:http://127.0.0.1:2379\n"
+      "  kubectl --kubeconfig d1/admin.kubeconfig get namespaces");
+  command->callback([flags, &exit_status] { exit_status = run(*flags); });
+}
+
+}  // namespace fairlead::program

@@ -1,0 +1,54 @@
+// What `fairlead server` was asked for: flags, read and checked. Errors name the flag.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apiserver/audit_log.h"
+#include "base/result.h"
+#include "runtime/stream.h"
+#include "runtime/time.h"
+
+namespace fairlead::program {
+
+// The flags as given.
+struct ServerFlags {
+  std::string data;
+  std::vector<std::string> listen = {"127.0.0.1:6443"};
+  std::vector<std::string> advertise;
+  std::vector<std::string> tls_names;
+  std::string store = "sqlite";
+  std::string etcd_ca, etcd_cert, etcd_key, etcd_prefix = "/fairlead/";
+  std::string token_auth_file;
+  std::string client_ca_file;
+  std::string requestheader_client_ca_file;
+  std::vector<std::string> requestheader_allowed_names;
+  std::string audit_log;
+  std::string audit_level = "metadata";
+  std::string log_format = "text";
+  std::string log_level = "info";
+  bool anonymous = true;
+  double drain_seconds = 10;
+  std::size_t max_reads = 1'000;
+  std::size_t max_writes = 1'000;
+};
+
+struct StoreChoice {
+  enum class Kind { sqlite, etcd, memory };
+  Kind kind = Kind::sqlite;
+  std::string location;  // sqlite: the folder; etcd: the member URLs
+};
+
+struct ServerConfig {
+  ServerFlags flags;
+  std::vector<runtime::Endpoint> listen;
+  StoreChoice store;
+  apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
+  Duration drain = 10s;
+};
+
+// "sqlite", "sqlite:DIR", "etcd:URL,URL", "memory".
+Result<StoreChoice> parse_store(const std::string& text, const std::string& data);
+Result<ServerConfig> check_flags(ServerFlags flags);
+
+}  // namespace fairlead::program

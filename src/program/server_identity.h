@@ -1,0 +1,46 @@
+// Who this server is and whom it believes: its authority, the admin's token and kubeconfig, and the
+// authenticators, all from the data folder and the flags.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "identity/authenticator.h"
+#include "identity/authority.h"
+#include "program/server_config.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::program {
+
+class ServerIdentity {
+ public:
+  // Loads or makes everything. `node_registered`: see identity::X509Authenticator.
+  static Result<std::unique_ptr<ServerIdentity>> open(
+      runtime::Runtime& runtime, const ServerConfig& config,
+      identity::X509Authenticator::NodeRegistered node_registered);
+
+  identity::Authority& authority() { return *authority_; }
+  identity::Authenticator& authenticator() { return *authenticator_; }
+
+  // DIR/admin.kubeconfig for the address that is really listened on.
+  Result<> write_kubeconfig(const std::string& server_url);
+
+  // Renews and reloads certificates; about once a minute, until cancelled.
+  Task<void> maintain();
+
+ private:
+  ServerIdentity(runtime::Runtime& runtime, std::string folder);
+  Result<> open_authority(const ServerConfig& config);
+  Result<> open_admin_token();
+  Result<> make_authenticator(const ServerConfig& config,
+                              identity::X509Authenticator::NodeRegistered node_registered);
+  Result<std::string> read_flag_file(const std::string& path, std::string_view flag);
+
+  runtime::Runtime& runtime_;
+  std::string folder_;
+  std::unique_ptr<identity::Authority> authority_;
+  std::string admin_token_;
+  std::unique_ptr<identity::Authenticator> authenticator_;
+};
+
+}  // namespace fairlead::program

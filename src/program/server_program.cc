@@ -1,0 +1,130 @@
+#include "program/server_program.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "apiserver/api_server.h"
+#include "apiserver/cluster_defaults.h"
+#include "base/log.h"
+#include "http/server.h"
+#include "identity/authorizer.h"
+#include "program/audit_file.h"
+#include "program/open_store.h"
+#include "program/server_identity.h"
+#include "runtime/scope.h"
+#include "watchcache/cache_metrics.h"
+
+namespace fairlead::program {
+namespace {
+
+constexpr Duration kCompactInterval = 5min;
+
+// The cache must never end before the server does: without it nothing true could be answered.
+Task<void> follow_store(watchcache::WatchCache& cache, std::optional<Error>& failure,
+                        runtime::Signal& ended) {
+  const Result<> outcome = co_await cache.run();
+  if (!outcome && outcome.error().code != Code::cancelled) failure = outcome.error();
+  ended.notify();
+}
+
+Task<void> compact_now_and_then(runtime::Runtime& runtime, OpenedStore& opened) {
+  for (;;) {
+    const Result<> slept = co_await runtime::sleep(runtime, kCompactInterval);
+    if (!slept) co_return;
+    const Result<> compacted = co_await opened.compact();
+    if (!compacted)
+      log::warning("history not compacted", {{"error", compacted.error().to_string()}});
+  }
+}
+
+Task<void> catch_signal(runtime::EpollRuntime& runtime, int& caught, runtime::Signal& ended) {
+  const Result<int> signal = co_await runtime.next_signal();
+  if (signal) caught = *signal;
+  ended.notify();
+}
+
+std::string url_of(const runtime::Endpoint& local, const ServerConfig& config) {
+  if (!config.flags.advertise.empty()) return "https://" + config.flags.advertise.front();
+  runtime::Endpoint shown = local;
+  if (shown.host == "0.0.0.0") shown.host = "127.0.0.1";
+  if (shown.host == "::") shown.host = "::1";
+  return "https://" + shown.to_string();
+}
+
+}  // namespace
+
+Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& config) {
+  FL_CO_CHECKED(runtime.files().make_directories(config.flags.data, 0700));
+  metrics::Registry metrics;
+  metrics::register_process_metrics(metrics);
+  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
+  const resource::Catalog& catalog = resource::builtin_catalog();
+  watchcache::WatchCache cache(runtime, *opened.store, catalog);
+  watchcache::register_cache_metrics(metrics, cache, catalog);
+  apiserver::NodeIndex nodes(catalog, cache);
+  FL_CO_TRY(
+      const std::unique_ptr<ServerIdentity> identity,
+      ServerIdentity::open(runtime, config, [&nodes](std::string_view node, std::string_view pin) {
+        return nodes.key_pin_of(node) == pin;
+      }));
+  identity::RoleAuthorizer authorizer(&nodes);
+  apiserver::ApiServer api({.runtime = runtime,
+                            .store = *opened.store,
+                            .cache = cache,
+                            .catalog = catalog,
+                            .nodes = nodes,
+                            .authenticator = identity->authenticator(),
+                            .authorizer = authorizer,
+                            .metrics = metrics},
+                           {.reads = config.flags.max_reads, .writes = config.flags.max_writes});
+  std::unique_ptr<AuditFile> audit;
+  if (!config.flags.audit_log.empty()) {
+    FL_CO_TRY(audit, AuditFile::open(config.flags.audit_log));
+    api.set_audit({config.audit_level, [&audit](std::string line) { audit->append(line); }});
+  }
+
+  http::Server server(runtime, api);
+  runtime::Scope scope(runtime);
+  runtime::Signal ended;
+  std::optional<Error> failure;
+  int caught = 0;
+  scope.spawn(follow_store(cache, failure, ended));
+  scope.spawn(catch_signal(runtime, caught, ended));
+
+  // Nothing is served before the cache is loaded and the first namespaces exist.
+  Result<> ready =
+      co_await apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), ended);
+  std::string url;
+  for (const runtime::Endpoint& at : config.listen) {
+    if (!ready) break;
+    Result<std::unique_ptr<runtime::Listener>> listener =
+        runtime.listen(at, identity->authority().tls());
+    if (!listener) {
+      ready = fail(std::move(listener).error().context("--listen"));
+      break;
+    }
+    if (url.empty()) url = url_of((*listener)->local(), config);
+    scope.spawn(server.serve(std::move(*listener)));
+  }
+  if (ready) ready = identity->write_kubeconfig(url);
+  if (ready) {
+    scope.spawn(identity->maintain());
+    scope.spawn(compact_now_and_then(runtime, opened));
+    std::printf("fairlead server ready on %s, store %s, kubeconfig %s/admin.kubeconfig\n",
+                url.c_str(), opened.description.c_str(), config.flags.data.c_str());
+    std::fflush(stdout);
+    while (!failure && caught == 0) {
+      if (Result<> woken = co_await ended.wait(); !woken) break;
+    }
+    if (caught) log::info("stopping", {{"signal", caught}});
+    co_await server.stop(config.drain);
+  }
+  co_await scope.close();
+  co_await opened.close();
+  if (failure) co_return fail(std::move(*failure).context("store"));
+  if (!ready && caught == 0) co_return ready;
+  co_return Result<>{};
+}
+
+}  // namespace fairlead::program
