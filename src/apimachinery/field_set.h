@@ -48,11 +48,11 @@ class FieldSet {
   // children.
   std::vector<std::string> paths() const;
 
-  // For walkers that build or follow a set level by level.
+  // For walkers that build or follow a set level by level. from_nodes sorts and drops empty nodes.
+  // REQUIRES: elements are unique.
+  static FieldSet from_nodes(std::vector<FieldNode> nodes);
   const FieldNode* find(std::string_view element) const;
-  FieldNode& at(std::string_view element);  // made when missing; the caller fills it
   const std::vector<FieldNode>& nodes() const { return nodes_; }
-  void drop_empty_nodes();
 
  private:
   std::vector<FieldNode> nodes_;
@@ -66,6 +66,9 @@ struct FieldNode {
   bool empty() const { return !member && below.empty(); }
   bool operator==(const FieldNode&) const = default;
 };
+
+// `k:{…}` for a list item with these key fields, in the one form that sets compare.
+std::string key_element(const JsonObject& keys);
 
 // One element for people: `.spec`, `[name="x"]`, `[="x"]`, `[0]`.
 std::string element_text(std::string_view element);

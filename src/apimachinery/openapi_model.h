@@ -30,6 +30,10 @@ struct ModelOptions {
 // A schema as JSON schema with Kubernetes' extensions, nested schemas in place.
 JsonObject schema_json(const resource::Schema& schema, const ModelOptions& options);
 
+// `{"$ref": …}`; a description of the place that refers needs a wrapper in version 3.
+JsonObject reference(std::string_view model, const ModelOptions& options,
+                     std::string_view description = {});
+
 // Every model of the kinds: the kind itself, its list, and the shared meta/v1 ones.
 std::map<std::string, JsonObject> models_of(const std::vector<const resource::Kind*>& kinds,
                                             const ModelOptions& options);

@@ -15,7 +15,10 @@ std::vector<std::string> decoding_problems(const std::vector<std::string>& dupli
                                            const std::vector<std::string>& unknown);
 
 // 400 `strict decoding error: …, …`. REQUIRES: there are problems.
-Status strict_decoding_error(std::string_view type, const std::vector<std::string>& problems);
+Status strict_decoding_error(const std::vector<std::string>& problems);
+// The same with what was being read in front, as creates and updates of a body say it:
+// `ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: …`.
+Status strict_decoding_error(const resource::Kind& kind, const std::vector<std::string>& problems);
 
 // Values for Warning headers: `299 - "text"`, deduplicated; when they add up to more than 4096
 // characters each is cut to 256, and what still does not fit is dropped.
