@@ -242,7 +242,9 @@ void EpollListener::close() {
 }
 
 Result<std::shared_ptr<TlsContext>> EpollListener::current_context() {
-  Result<std::shared_ptr<TlsContext>> context = contexts_.server(tls_->current());
+  std::shared_ptr<const TlsCredentials> credentials = tls_->current();
+  if (last_good_ && credentials == refused_) return last_good_;
+  Result<std::shared_ptr<TlsContext>> context = contexts_.server(credentials);
   if (context) {
     last_good_ = *context;
     return context;
@@ -250,6 +252,7 @@ Result<std::shared_ptr<TlsContext>> EpollListener::current_context() {
   const Error error = context.error().context("TLS credentials of " + local_.to_string());
   if (!last_good_) return fail(error);
   log::error("new TLS credentials do not load, the former stay in use", {{"error", error.message}});
+  refused_ = std::move(credentials);
   return last_good_;
 }
 

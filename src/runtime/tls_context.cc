@@ -85,7 +85,8 @@ Result<> TlsContext::load(const TlsCredentials& credentials) {
   SSL_CTX_set_options(
       context_, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                 SSL_MODE_RELEASE_BUFFERS);
+                                 SSL_MODE_RELEASE_BUFFERS |
+                                 SSL_MODE_NO_AUTO_CHAIN);  // show the chain given, not the CA
   SSL_CTX_set_read_ahead(context_, 1);  // header and payload of a record in one system call
   // Tickets carry the session; a cache in memory would grow with every stranger.
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
