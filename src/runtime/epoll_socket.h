@@ -63,8 +63,9 @@ class EpollListener final : public Listener {
   Descriptor descriptor_;
   Endpoint local_;
   std::shared_ptr<const TlsSource> tls_;
-  std::shared_ptr<TlsContext>
-      last_good_;  // used while the source holds credentials that do not load
+  // Used while the source holds credentials that do not load; those are remembered to complain once.
+  std::shared_ptr<TlsContext> last_good_;
+  std::shared_ptr<const TlsCredentials> refused_;
 };
 
 }  // namespace fairlead::runtime
