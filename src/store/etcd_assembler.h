@@ -1,0 +1,47 @@
+// EtcdAssembler: turns the responses of one etcd watch over the whole root into whole revisions
+// with the position of every change. Pure; EtcdTail feeds it.
+//
+// Every operation of a store transaction is exactly one event below the root, in the order given,
+// so an event's number within its revision is its position. That is how erasures, which have no
+// value and so no envelope, get theirs; it is also why watches are over the root and never over a
+// part of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "store/etcd_keys.h"
+#include "store/store.h"
+#include "wire/etcd.h"
+
+namespace fairlead::store {
+
+// All changes of one revision; none if it changed only what the store does not show (a tick).
+struct RevisionChanges {
+  Revision revision = 0;
+  std::vector<Change> changes;
+};
+
+class EtcdAssembler {
+ public:
+  EtcdAssembler(const EtcdKeys& keys, Revision after) : keys_(keys), position_(after) {}
+
+  // The revisions that this response completes, all later than position(). Fails with corrupt if
+  // events go backwards. Revisions up to the position it began with are dropped.
+  Result<std::vector<RevisionChanges>> take(const wire::etcd::WatchResponse& response);
+
+  Revision position() const { return position_; }  // the last whole revision given out
+  std::uint64_t foreign_values() const { return foreign_values_; }
+
+ private:
+  void add(const wire::etcd::Event& event);
+
+  const EtcdKeys& keys_;
+  Revision position_;
+  RevisionChanges open_;  // events of this revision may still follow
+  std::uint32_t open_events_ = 0;
+  std::uint64_t foreign_values_ = 0;
+};
+
+}  // namespace fairlead::store

@@ -1,0 +1,149 @@
+// Real etcd members for tests: started in a fresh folder on free ports of 127.0.0.1, stopped,
+// frozen and killed as the test wishes, and gone with it. Needs `etcd` on the PATH (Debian:
+// etcd-server).
+#pragma once
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "runtime/stream.h"
+
+namespace fairlead::store {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = std::filesystem::temp_directory_path() / "etcd-test-XXXXXX";
+    CHECK(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class EtcdProcess {
+ public:
+  explicit EtcdProcess(std::vector<std::string> command) : command_(std::move(command)) { start(); }
+  EtcdProcess(const EtcdProcess&) = delete;
+  EtcdProcess& operator=(const EtcdProcess&) = delete;
+  ~EtcdProcess() { kill(); }
+
+  void start() {
+    CHECK(pid_ == 0);
+    pid_ = ::fork();
+    CHECK(pid_ >= 0);
+    if (pid_ == 0) run();
+  }
+  void kill() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+  void freeze() { ::kill(pid_, SIGSTOP); }
+  void thaw() { ::kill(pid_, SIGCONT); }
+
+ private:
+  [[noreturn]] void run() {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    ::dup2(nowhere, 0);
+    ::dup2(nowhere, 1);
+    ::dup2(nowhere, 2);
+    std::vector<char*> arguments;
+    for (std::string& word : command_) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  std::vector<std::string> command_;
+  pid_t pid_ = 0;
+};
+
+// A cluster of members in one folder. With `tls_flags` clients must speak TLS.
+class EtcdCluster {
+ public:
+  explicit EtcdCluster(std::size_t members, std::vector<std::string> tls_flags = {}) {
+    const std::string scheme = tls_flags.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:";
+    std::vector<std::string> peers;
+    std::string initial;
+    for (std::size_t i = 0; i < members; ++i) {
+      runtime::Endpoint endpoint;
+      endpoint.host = "127.0.0.1";
+      endpoint.port = free_port();
+      endpoints_.push_back(endpoint);
+      peers.push_back("http://127.0.0.1:" + std::to_string(free_port()));
+      initial += (i ? ",m" : "m") + std::to_string(i) + "=" + peers[i];
+    }
+    for (std::size_t i = 0; i < members; ++i) {
+      const std::string name = "m" + std::to_string(i);
+      const std::string client = scheme + std::to_string(endpoints_[i].port);
+      std::vector<std::string> command = {"etcd",
+                                          "--name",
+                                          name,
+                                          "--data-dir",
+                                          folder_.path() / name,
+                                          "--listen-client-urls",
+                                          client,
+                                          "--advertise-client-urls",
+                                          client,
+                                          "--listen-peer-urls",
+                                          peers[i],
+                                          "--initial-advertise-peer-urls",
+                                          peers[i],
+                                          "--initial-cluster",
+                                          initial,
+                                          "--heartbeat-interval",
+                                          "50",
+                                          "--election-timeout",
+                                          "500",
+                                          "--log-level",
+                                          "error"};
+      command.insert(command.end(), tls_flags.begin(), tls_flags.end());
+      processes_.push_back(std::make_unique<EtcdProcess>(std::move(command)));
+    }
+  }
+
+  const std::vector<runtime::Endpoint>& endpoints() const { return endpoints_; }
+  EtcdProcess& member(std::size_t i) { return *processes_[i]; }
+  std::size_t size() const { return processes_.size(); }
+
+ private:
+  // Free at this moment; etcd takes it a moment later.
+  static std::uint16_t free_port() {
+    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    CHECK(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
+    CHECK(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    ::close(listener);
+    return ::ntohs(address.sin_port);
+  }
+
+  TemporaryFolder folder_;
+  std::vector<runtime::Endpoint> endpoints_;
+  std::vector<std::unique_ptr<EtcdProcess>> processes_;
+};
+
+}  // namespace fairlead::store

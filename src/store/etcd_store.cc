@@ -1,0 +1,235 @@
+#include "store/etcd_store.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "store/transaction.h"
+
+namespace fairlead::store {
+namespace {
+
+namespace etcd = wire::etcd;
+
+// A page of a list is about this large, and the first one small enough for the largest values.
+constexpr std::size_t kPageBytes = 1 << 20;
+constexpr std::size_t kFirstPage = 32;
+constexpr std::size_t kLargestPage = 2'000;
+// How often a list of "now" starts over when compaction overtakes it.
+constexpr int kListAttempts = 3;
+
+// The transaction as etcd's message, with the keys and values that the message points into.
+class TransactionMessage {
+ public:
+  TransactionMessage(const EtcdKeys& keys, const Transaction& transaction) {
+    texts_.reserve(transaction.compares.size() + 2 * transaction.operations.size());
+    for (const Compare& compare : transaction.compares) {
+      const bool exists = compare.modified == Compare::kExists;
+      message_.compares.push_back(
+          {.result = exists ? etcd::Compare::Result::greater : etcd::Compare::Result::equal,
+           .target = etcd::Compare::Target::mod,
+           .key = keep(keys.data(compare.key)),
+           .operand = exists ? 0 : compare.modified});
+    }
+    std::uint32_t position = 0;
+    for (const Operation& operation : transaction.operations) {
+      const std::string_view key = keep(keys.data(operation.key));
+      if (operation.kind == Operation::Kind::erase) {
+        message_.success.emplace_back(etcd::DeleteRangeRequest{.key = key});
+      } else {
+        message_.success.emplace_back(etcd::PutRequest{
+            .key = key, .value = keep(seal_value(position, operation.value.view()))});
+      }
+      ++position;
+    }
+  }
+  const etcd::TxnRequest& message() const { return message_; }
+
+ private:
+  std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+  std::vector<std::string> texts_;  // reserved: what is kept does not move
+  etcd::TxnRequest message_;
+};
+
+Error conflict_in(const Transaction& transaction) {
+  if (transaction.compares.size() != 1) return {Code::conflict, "a compare does not hold"};
+  const Compare& compare = transaction.compares.front();
+  const std::string key = printable(compare.key);
+  if (compare.modified == 0) return {Code::conflict, key + " exists already"};
+  if (compare.modified == Compare::kExists) return {Code::conflict, key + " does not exist"};
+  return {Code::conflict,
+          key + " was not last changed at revision " + std::to_string(compare.modified)};
+}
+
+std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
+  if (items == 0) return page;
+  const std::size_t fitting = kPageBytes / std::max<std::size_t>(bytes / items, 1);
+  return std::clamp<std::size_t>(fitting, 1, std::min(4 * page, kLargestPage));
+}
+
+}  // namespace
+
+// One question to etcd for its revision, shared by everyone who came before it was asked.
+struct EtcdStore::Question {
+  Result<Revision> answer = Revision{0};
+  bool answered = false;
+  runtime::Signal finished;
+};
+
+EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
+    : runtime_(runtime), keys_(options.root), client_(runtime, options), scope_(runtime) {}
+
+EtcdStore::~EtcdStore() = default;
+
+Task<Result<Revision>> EtcdStore::revision() {
+  if (!next_question_) next_question_ = std::make_shared<Question>();
+  const std::shared_ptr<Question> question = next_question_;
+  if (!std::exchange(asking_, true)) scope_.spawn(ask_revisions());
+  while (!question->answered) {
+    FL_CO_CHECKED(co_await question->finished.wait());
+  }
+  co_return question->answer;
+}
+
+Task<void> EtcdStore::ask_revisions() {
+  while (next_question_) {
+    const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
+    question->answer = co_await ask_revision();
+    question->answered = true;
+    question->finished.notify();
+  }
+  asking_ = false;
+}
+
+Task<Result<Revision>> EtcdStore::ask_revision() {
+  const std::shared_ptr<EtcdFeed> feed = feed_;
+  const Revision seen = feed ? feed->seen() : 0;
+  const etcd::RangeRequest request{.key = keys_.tick(), .limit = 1, .keys_only = true};
+  FL_CO_TRY(const std::string bytes,
+            co_await client_.read(etcd::kRangePath, framed_request(request)));
+  FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(bytes));
+  const Revision now = response.header.revision;
+  // Only a cluster restored from a backup goes back; whoever watched it has seen what never was.
+  if (now < seen) feed->end({Code::gone, "etcd went back to revision " + std::to_string(now)});
+  want(now);
+  co_return now;
+}
+
+Task<Result<std::optional<KeyValue>>> EtcdStore::get(std::string key) {
+  const std::string etcd_key = keys_.data(key);
+  const etcd::RangeRequest request{.key = etcd_key, .limit = 1};
+  FL_CO_TRY(const std::string bytes,
+            co_await client_.read(etcd::kRangePath, framed_request(request)));
+  FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(bytes));
+  if (response.kvs.empty()) co_return std::optional<KeyValue>();
+  FL_CO_TRY(KeyValue found, open_key_value(key, response.kvs.front()));
+  co_return std::optional<KeyValue>(std::move(found));
+}
+
+Task<Result<Listing>> EtcdStore::list(std::string prefix, ListOptions options) {
+  if (options.at < 0) co_return fail(Code::invalid, "list at a negative revision");
+  for (int attempt = 1;; ++attempt) {
+    Result<Listing> listing = co_await list_once(prefix, options);
+    const bool overtaken = !listing && listing.error().code == Code::gone && options.at == 0;
+    if (!overtaken || attempt == kListAttempts) co_return listing;
+  }
+}
+
+Task<Result<Listing>> EtcdStore::list_once(std::string prefix, ListOptions options) {
+  Listing listing{.revision = options.at, .items = {}, .more = false};
+  const std::string end = keys_.data_end(prefix);
+  const bool resume = !options.after.empty() && options.after >= prefix;
+  std::string start = keys_.data(resume ? options.after + '\0' : prefix);
+  for (std::size_t page = kFirstPage;;) {
+    const std::size_t missing = options.limit - listing.items.size();
+    const std::size_t limit = options.limit == 0 ? page : std::min(page, missing);
+    const etcd::RangeRequest request{.key = start,
+                                     .range_end = end,
+                                     .limit = static_cast<std::int64_t>(limit),
+                                     .revision = listing.revision};
+    const Result<std::string> bytes =
+        co_await client_.read(etcd::kRangePath, framed_request(request));
+    if (!bytes && bytes.error().code == Code::exhausted && limit > 1) {
+      page = std::max<std::size_t>(limit / 16, 1);  // small values, then huge ones
+      continue;
+    }
+    if (!bytes) co_return fail(bytes.error());
+    FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(*bytes));
+    if (listing.revision == 0) listing.revision = response.header.revision;
+    for (const etcd::KeyValue& kv : response.kvs) {
+      const auto key = keys_.key_of(kv.key);
+      if (!key) co_return fail(Code::corrupt, "etcd answered with a key outside the range");
+      FL_CO_TRY(KeyValue item, open_key_value(*key, kv));
+      listing.items.push_back(std::move(item));
+    }
+    if (!response.more || response.kvs.empty()) co_return listing;
+    if (options.limit != 0 && listing.items.size() >= options.limit) {
+      listing.more = true;
+      co_return listing;
+    }
+    start = std::string(response.kvs.back().key) + '\0';
+    page = next_page(page, response.kvs.size(), bytes->size());
+  }
+}
+
+Task<Result<Committed>> EtcdStore::commit(Transaction transaction) {
+  FL_CO_CHECKED(validate(transaction));
+  std::string request = framed_request(TransactionMessage(keys_, transaction).message());
+  FL_CO_TRY(const std::string bytes, co_await client_.write(etcd::kTxnPath, std::move(request)));
+  FL_CO_TRY(const etcd::TxnResponse response, etcd::decode_txn_response(bytes));
+  if (!response.succeeded) {
+    ++client_.counters().conflicts;
+    co_return fail(conflict_in(transaction));
+  }
+  if (!transaction.operations.empty())
+    known_event_ = std::max(known_event_, response.header.revision);
+  want(response.header.revision);
+  co_return Committed{response.header.revision};
+}
+
+Task<Result<>> EtcdStore::compact(Revision before) {
+  if (before <= 0) co_return Result<>{};
+  std::string request = framed_request(etcd::CompactRequest{.revision = before, .physical = false});
+  const Result<std::string> bytes = co_await client_.write(etcd::kCompactPath, std::move(request));
+  if (bytes || bytes.error().code == Code::gone) co_return Result<>{};  // gone: done before
+  co_return fail(bytes.error());
+}
+
+Task<Result<CompactionTurn>> EtcdStore::compact_in_turn(CompactionTurn last) {
+  const std::string text = std::to_string(last.revision);
+  etcd::TxnRequest request;
+  request.compares.push_back(
+      {.target = etcd::Compare::Target::version, .key = keys_.compaction(), .operand = last.turn});
+  request.success.emplace_back(etcd::PutRequest{.key = keys_.compaction(), .value = text});
+  request.failure.emplace_back(etcd::RangeRequest{.key = keys_.compaction(), .limit = 1});
+  FL_CO_TRY(const std::string bytes,
+            co_await client_.write(etcd::kTxnPath, framed_request(request)));
+  FL_CO_TRY(const etcd::TxnResponse response, etcd::decode_txn_response(bytes));
+  const Revision now = response.header.revision;
+  if (response.succeeded) {
+    if (last.revision > 0) {
+      FL_CO_CHECKED(co_await compact(last.revision));
+    }
+    co_return CompactionTurn{.turn = last.turn + 1, .revision = now};
+  }
+  // Another server had this turn; go by its count from now on.
+  const auto* found = response.responses.empty()
+                          ? nullptr
+                          : std::get_if<etcd::RangeResponse>(&response.responses.front());
+  if (!found || found->kvs.empty()) co_return CompactionTurn{.turn = 0, .revision = now};
+  co_return CompactionTurn{.turn = found->kvs.front().version, .revision = now};
+}
+
+Task<Result<EtcdStatus>> EtcdStore::status() {
+  FL_CO_TRY(const std::string bytes,
+            co_await client_.read(etcd::kStatusPath, wire::frame_grpc_message("")));
+  FL_CO_TRY(const etcd::StatusResponse response, etcd::decode_status_response(bytes));
+  co_return EtcdStatus{.version = std::string(response.version),
+                       .database_bytes = response.db_size,
+                       .database_bytes_in_use = response.db_size_in_use,
+                       .has_leader = response.leader != 0,
+                       .leads = response.leader == response.header.member_id,
+                       .alarms = {response.errors.begin(), response.errors.end()}};
+}
+
+}  // namespace fairlead::store

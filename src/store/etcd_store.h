@@ -1,0 +1,100 @@
+// EtcdStore: the Store for several servers on several machines, kept in an etcd v3 cluster.
+//
+// Reads and writes are etcd's own linearizable ranges and transactions, many at a time on one
+// HTTP/2 connection. All watches share one etcd watch over the root (EtcdFeed). It survives the
+// loss of a member, of the leader, of the network for a while, and compaction under it: whatever
+// cannot be answered right is an error (timeout for a write whose fate is not known, gone for lost
+// history), never a wrong answer.
+//
+// Revisions are etcd's, shared with everything else in that etcd. The watch learns of revisions by
+// events only. Progress notifications would tell it of the others, but before etcd 3.4.25 and 3.5.8
+// they may overtake events (etcd issue 15220); so when revision() has told of one that the watch
+// does not reach by itself, because it changed nothing below our root, the store writes a key of
+// its own below the root (a tick) and the watch gets there.
+//
+// REQUIRES: the store outlives its watches and every call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/channel.h"
+#include "runtime/runtime.h"
+#include "runtime/scope.h"
+#include "store/etcd_client.h"
+#include "store/etcd_feed.h"
+#include "store/etcd_keys.h"
+#include "store/etcd_options.h"
+#include "store/store.h"
+
+namespace fairlead::store {
+
+struct EtcdStatus {
+  std::string version;
+  std::int64_t database_bytes = 0;
+  std::int64_t database_bytes_in_use = 0;
+  bool has_leader = false;
+  bool leads = false;
+  std::vector<std::string> alarms;
+};
+
+// What compact_in_turn() hands from one call to the next.
+struct CompactionTurn {
+  std::int64_t turn = 0;
+  Revision revision = 0;
+};
+
+class EtcdStore final : public Store {
+ public:
+  // Connects on first use.
+  EtcdStore(runtime::Runtime& runtime, EtcdOptions options);
+  ~EtcdStore() override;
+
+  Task<Result<Revision>> revision() override;
+  Task<Result<std::optional<KeyValue>>> get(std::string key) override;
+  Task<Result<Listing>> list(std::string prefix, ListOptions options) override;
+  Task<Result<Committed>> commit(Transaction transaction) override;
+  Result<std::unique_ptr<Watch>> watch(std::string prefix, Revision after) override;
+  Task<Result<>> compact(Revision before) override;
+
+  // For several servers on one etcd: each calls this once a period with what it got the last time
+  // (at first, nothing). In each period one of them compacts, to where it stood a period ago, so
+  // that between one and two periods of history are kept however many servers there are.
+  Task<Result<CompactionTurn>> compact_in_turn(CompactionTurn last);
+
+  // How the member that calls go to is doing.
+  Task<Result<EtcdStatus>> status();
+
+  const EtcdCounters& counters() const { return client_.counters(); }
+
+ private:
+  class EtcdWatch;
+  struct Question;
+
+  Task<void> ask_revisions();
+  Task<Result<Revision>> ask_revision();
+  Task<Result<Listing>> list_once(std::string prefix, ListOptions options);
+  std::shared_ptr<EtcdFeed> feed_after(Revision after);
+
+  void want(Revision revision);
+  bool behind(Revision revision) const;
+  Task<void> nudge();
+  Task<Result<>> wait_until_reached(Revision revision);
+  Task<Result<Revision>> tick();
+
+  runtime::Runtime& runtime_;
+  EtcdKeys keys_;
+  EtcdClient client_;
+  std::shared_ptr<EtcdFeed> feed_;  // null until the first watch
+  std::size_t pursuing_ = 0;        // watches that follow etcd by themselves, further back
+  Revision wanted_ = 0;             // the watch should get here …
+  Revision known_event_ = 0;        // … and there is an event of ours at this revision
+  bool nudging_ = false;
+  std::shared_ptr<Question> next_question_;
+  bool asking_ = false;
+  runtime::Scope scope_;  // last: its fibers use all of the above
+};
+
+}  // namespace fairlead::store

@@ -1,0 +1,58 @@
+// EtcdTail: every change below the root after a revision, in order and without gaps, across lost
+// connections, dead members and lost leaders. One watch stream at a time.
+//
+// EtcdFeed has one for all watches; a watch that stands further back than the feed's memory has one
+// of its own until it has caught up.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+#include "store/etcd_assembler.h"
+#include "store/etcd_client.h"
+#include "store/etcd_keys.h"
+
+namespace fairlead::store {
+
+class EtcdTail {
+ public:
+  EtcdTail(EtcdClient& client, const EtcdKeys& keys, Revision after);
+  ~EtcdTail();
+
+  // The next whole revisions, at least one. Fails with gone when they were compacted, with
+  // cancelled, and with what no other member could do better (forbidden, corrupt …). A cancelled
+  // call loses nothing; the next one goes on. One call at a time.
+  Task<Result<std::vector<RevisionChanges>>> next();
+
+  Revision position() const { return position_; }
+
+  // Gives up the stream, which seems stuck, and goes on at another member.
+  void move_on();
+
+ private:
+  using Revisions = std::vector<RevisionChanges>;
+  using Reading = runtime::Nested<Result<Revisions>>;
+
+  Task<Result<Revisions>> read_or_be_moved();
+  Task<Result<Revisions>> read_once();
+  Task<Result<>> connect();
+  Result<Revisions> take(std::string_view message);
+  void disconnect();
+  Task<Result<>> pause();
+
+  EtcdClient& client_;
+  const EtcdKeys& keys_;
+  Revision position_;
+  std::size_t member_;
+  std::size_t failures_ = 0;  // in a row
+  std::unique_ptr<EtcdStream> stream_;
+  std::optional<EtcdAssembler> assembler_;
+  Reading* reading_ = nullptr;
+  bool moving_on_ = false;
+};
+
+}  // namespace fairlead::store

@@ -1,0 +1,133 @@
+// The watches of an EtcdStore, and what makes sure that they get to every revision it has told of.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "store/etcd_store.h"
+
+namespace fairlead::store {
+
+// Stands at a revision and reads on from the feed's log. While it stands further back than the log
+// reaches, it follows etcd by itself.
+class EtcdStore::EtcdWatch final : public Watch {
+ public:
+  EtcdWatch(EtcdStore& store, std::string prefix, Revision after)
+      : store_(store), prefix_(std::move(prefix)), after_(after), feed_(store.feed_after(after)) {}
+
+  Task<Result<ChangeBatch>> next() override {
+    for (;;) {
+      const ChangeLog& log = feed_->log();
+      if (after_ < log.floor()) co_return co_await pursue();
+      own_.reset();
+      if (after_ < log.head()) {
+        ChangeBatch batch = log.read(prefix_, after_);
+        after_ = batch.revision;
+        co_return batch;
+      }
+      if (feed_->ended()) {
+        // A feed that stood further back than this watch was lost; that says nothing about us.
+        if (after_ == log.head()) co_return fail(*feed_->ended());
+        feed_ = store_.feed_after(after_);
+        continue;
+      }
+      FL_CO_CHECKED(co_await feed_->changed().wait());
+    }
+  }
+
+ private:
+  Task<Result<ChangeBatch>> pursue() {
+    if (!own_) own_ = std::make_unique<EtcdTail>(store_.client_, store_.keys_, after_);
+    const Pursuing pursuing(store_);
+    Result<std::vector<RevisionChanges>> revisions = co_await own_->next();
+    if (!revisions) co_return fail(std::move(revisions).error());
+    ChangeBatch batch;
+    for (RevisionChanges& one : *revisions) {
+      for (Change& change : one.changes) {
+        if (change.current.key.starts_with(prefix_)) batch.changes.push_back(std::move(change));
+      }
+    }
+    batch.revision = after_ = own_->position();
+    co_return batch;
+  }
+
+  struct Pursuing {
+    explicit Pursuing(EtcdStore& owner) : store(owner) { ++store.pursuing_; }
+    ~Pursuing() { --store.pursuing_; }
+    Pursuing(const Pursuing&) = delete;
+    Pursuing& operator=(const Pursuing&) = delete;
+    EtcdStore& store;
+  };
+
+  EtcdStore& store_;
+  std::string prefix_;
+  Revision after_;
+  std::shared_ptr<EtcdFeed> feed_;
+  std::unique_ptr<EtcdTail> own_;
+};
+
+Result<std::unique_ptr<Watch>> EtcdStore::watch(std::string prefix, Revision after) {
+  if (after < 0) return fail(Code::invalid, "watch after a negative revision");
+  return std::make_unique<EtcdWatch>(*this, std::move(prefix), after);
+}
+
+std::shared_ptr<EtcdFeed> EtcdStore::feed_after(Revision after) {
+  if (!feed_ || feed_->ended()) feed_ = std::make_shared<EtcdFeed>(client_, keys_, after);
+  return feed_;
+}
+
+void EtcdStore::want(Revision revision) {
+  wanted_ = std::max(wanted_, revision);
+  if (nudging_ || !behind(wanted_)) return;
+  nudging_ = true;
+  scope_.spawn(nudge());
+}
+
+bool EtcdStore::behind(Revision revision) const {
+  if (!feed_ || feed_->ended()) return false;
+  return feed_->log().head() < revision || pursuing_ > 0;
+}
+
+// Runs while watches are behind. Events mostly come by themselves; then this only looks on.
+Task<void> EtcdStore::nudge() {
+  const EtcdOptions& options = client_.options();
+  while (behind(wanted_)) {
+    const Revision target = wanted_;
+    const Revision before = feed_->log().head();
+    const Result<> waited =
+        co_await runtime::with_timeout(runtime_, options.lag_time, wait_until_reached(target));
+    if (!waited && waited.error().code == Code::cancelled) break;
+    if (!behind(target)) continue;
+    if (known_event_ < target || pursuing_ > 0) {
+      const Result<Revision> ticked = co_await tick();
+      if (!ticked) log::warning("etcd tick failed", {{"error", ticked.error().to_string()}});
+    }
+    const Result<> reached =
+        co_await runtime::with_timeout(runtime_, options.stall_time, wait_until_reached(target));
+    if (!reached && reached.error().code == Code::cancelled) break;
+    if (behind(target) && feed_->log().head() == before) feed_->move_on();
+  }
+  nudging_ = false;
+}
+
+Task<Result<>> EtcdStore::wait_until_reached(Revision revision) {
+  while (behind(revision)) {
+    const std::shared_ptr<EtcdFeed> feed = feed_;
+    FL_CO_CHECKED(co_await feed->changed().wait());
+  }
+  co_return Result<>{};
+}
+
+Task<Result<Revision>> EtcdStore::tick() {
+  ++client_.counters().ticks;
+  const std::string value = seal_value(0, "");
+  wire::etcd::TxnRequest request;
+  request.success.emplace_back(wire::etcd::PutRequest{.key = keys_.tick(), .value = value});
+  std::string framed = framed_request(request);
+  FL_CO_TRY(const std::string bytes,
+            co_await client_.write(wire::etcd::kTxnPath, std::move(framed)));
+  FL_CO_TRY(const wire::etcd::TxnResponse response, wire::etcd::decode_txn_response(bytes));
+  known_event_ = std::max(known_event_, response.header.revision);
+  co_return response.header.revision;
+}
+
+}  // namespace fairlead::store
