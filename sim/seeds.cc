@@ -1,0 +1,185 @@
+#include "sim/seeds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
+
+namespace fairlead::sim {
+namespace {
+
+struct Outcome {
+  std::uint64_t digest = 0;
+  Result<> result;
+};
+
+// The world that runs now, for the last words of a process that dies in it.
+World* dying_world = nullptr;
+
+void last_words() {
+  World* world = std::exchange(dying_world, nullptr);
+  if (!world) return;
+  std::fprintf(stderr,
+               "\nthe process died in seed %llu; the last events:\n%srun again with --seed=%llu\n",
+               static_cast<unsigned long long>(world->seed()), world->trace().tail(60).c_str(),
+               static_cast<unsigned long long>(world->seed()));
+}
+
+void install_last_words() {
+  static const bool installed = [] {
+    std::signal(SIGABRT, [](int) {
+      last_words();
+      std::signal(SIGABRT, SIG_DFL);
+      std::abort();
+    });
+    if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(last_words);
+    return true;
+  }();
+  (void)installed;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+Outcome run_once(World& world, const Scenario& scenario) {
+  dying_world = &world;
+  Outcome outcome;
+  outcome.result = scenario(world);
+  outcome.digest = world.digest();
+  dying_world = nullptr;
+  return outcome;
+}
+
+// Runs the seed twice more with everything kept, to show where the runs part.
+std::string find_divergence(const SeedRuns& runs, std::uint64_t seed, const Scenario& scenario) {
+  World first(seed, runs.world);
+  World second(seed, runs.world);
+  for (World* world : {&first, &second}) {
+    world->trace().keep_all();
+    run_once(*world, scenario);
+  }
+  return describe_divergence(first.trace(), second.trace());
+}
+
+struct SeedStory {
+  std::optional<SeedFailure> failure;
+  std::string text;
+};
+
+SeedStory run_seed(const SeedRuns& runs, std::uint64_t seed, const Scenario& scenario,
+                   SeedReport& report) {
+  World first(seed, runs.world);
+  const Outcome once = run_once(first, scenario);
+  ++report.seeds;
+  report.events += first.events();
+  report.virtual_time += first.now().time_since_epoch();
+  if (!once.result) {
+    const std::string reason = once.result.error().to_string();
+    return {.failure = SeedFailure{seed, reason}, .text = first.trace().tail(runs.tail_lines)};
+  }
+  World second(seed, runs.world);
+  const Outcome again = run_once(second, scenario);
+  if (again.result && again.digest == once.digest) return {};
+  const std::string reason =
+      again.result
+          ? fmt::format("two runs differ: digest {:016x}, then {:016x}", once.digest, again.digest)
+          : "the second run alone failed: " + again.result.error().to_string();
+  return {.failure = SeedFailure{seed, reason}, .text = find_divergence(runs, seed, scenario)};
+}
+
+std::vector<std::uint64_t> seeds_of(const SeedRuns& runs) {
+  const SeedChoice& choice = seed_choice();
+  if (choice.only && !runs.fixed_count) return {*choice.only};
+  const std::size_t count = runs.fixed_count ? runs.count : choice.count.value_or(runs.count);
+  std::vector<std::uint64_t> seeds(count);
+  for (std::size_t i = 0; i < count; ++i) seeds[i] = runs.first + i;
+  return seeds;
+}
+
+}  // namespace
+
+SeedReport explore_seeds(const SeedRuns& runs, const Scenario& scenario) {
+  install_last_words();
+  SeedReport report;
+  for (const std::uint64_t seed : seeds_of(runs)) {
+    SeedStory story = run_seed(runs, seed, scenario, report);
+    if (story.failure) report.failures.push_back(std::move(*story.failure));
+  }
+  return report;
+}
+
+bool run_seeds(const SeedRuns& runs, const Scenario& scenario) {
+  install_last_words();
+  SeedReport report;
+  for (const std::uint64_t seed : seeds_of(runs)) {
+    const SeedStory story = run_seed(runs, seed, scenario, report);
+    if (!story.failure) continue;
+    std::fprintf(stderr,
+                 "seed %llu failed: %s\n%srun again with --seed=%llu and this test's "
+                 "--gtest_filter, or FAIRLEAD_SEED=%llu\n",
+                 static_cast<unsigned long long>(seed), story.failure->reason.c_str(),
+                 story.text.c_str(), static_cast<unsigned long long>(seed),
+                 static_cast<unsigned long long>(seed));
+    return false;
+  }
+  return true;
+}
+
+SeedChoice& seed_choice() {
+  static SeedChoice choice = [] {
+    SeedChoice from_environment;
+    if (const char* text = std::getenv("FAIRLEAD_SEED")) from_environment.only = parse_number(text);
+    if (const char* text = std::getenv("FAIRLEAD_SEEDS"))
+      from_environment.count = parse_number(text);
+    return from_environment;
+  }();
+  return choice;
+}
+
+void parse_seed_arguments(int& argc, char** argv) {
+  int kept = 1;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--seed=")) {
+      seed_choice().only = parse_number(argument.substr(7));
+    } else if (argument.starts_with("--seeds=")) {
+      seed_choice().count = parse_number(argument.substr(8));
+    } else {
+      argv[kept++] = argv[i];
+    }
+  }
+  argc = kept;
+}
+
+std::string describe_divergence(const Trace& first, const Trace& second) {
+  const auto& a = first.records();
+  const auto& b = second.records();
+  const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  if (at_a == a.end() && at_b == b.end())
+    return first.digest() == second.digest() ? "" : "the runs part in the bytes they carried\n";
+  const auto place = static_cast<std::size_t>(at_a - a.begin());
+  std::string text = fmt::format("the runs part at event {}; before it:\n", place);
+  for (std::size_t i = place - std::min<std::size_t>(place, 20); i < place; ++i)
+    text += first.to_string(a[i]) + "\n";
+  text += "then in the first run:\n";
+  for (std::size_t i = place; i < std::min(a.size(), place + 5); ++i)
+    text += first.to_string(a[i]) + "\n";
+  text += "and in the second:\n";
+  for (std::size_t i = place; i < std::min(b.size(), place + 5); ++i)
+    text += second.to_string(b[i]) + "\n";
+  return text;
+}
+
+}  // namespace fairlead::sim
