@@ -142,8 +142,7 @@ void Http2Server::on_frame(const nghttp2_frame& frame) {
     case NGHTTP2_RST_STREAM:
       return count_reset();
     case NGHTTP2_PING:
-      if ((frame.hd.flags & NGHTTP2_FLAG_ACK) == 0) return count_control_frame();
-      if (draining_)
+      if ((frame.hd.flags & NGHTTP2_FLAG_ACK) && draining_)
         nghttp2_submit_goaway(session(), NGHTTP2_FLAG_NONE,
                               nghttp2_session_get_last_proc_stream_id(session()), NGHTTP2_NO_ERROR,
                               nullptr, 0);
@@ -261,6 +260,10 @@ void Http2Server::on_body_sent(std::int32_t id) {
 }
 
 void Http2Server::on_frame_sent(const nghttp2_frame& frame) {
+  if (frame.hd.type == NGHTTP2_GOAWAY) {
+    if (frame.goaway.error_code != NGHTTP2_NO_ERROR && !flooded_) ++core_.counters.protocol_errors;
+    return;
+  }
   if (frame.hd.type == NGHTTP2_RST_STREAM) {
     // Resets that the peer provoked count like its own (a peer can make a server reset streams).
     if (frame.rst_stream.error_code != NGHTTP2_NO_ERROR) count_reset();

@@ -32,6 +32,7 @@ class Http2Server final : public ServerConnection, private Http2Session {
  private:
   friend class Http2ServerStream;
 
+  void on_frame_begun(const nghttp2_frame_hd& header) override;
   void on_begin_headers(const nghttp2_frame& frame) override;
   void on_header(const nghttp2_frame& frame, std::string_view name,
                  std::string_view value) override;

@@ -47,6 +47,10 @@ struct Http2Session::Callbacks {
     self(user_data).on_header(*frame, view_of(name, name_length), view_of(value, value_length));
     return 0;
   }
+  static int frame_begun(nghttp2_session*, const nghttp2_frame_hd* header, void* user_data) {
+    self(user_data).on_frame_begun(*header);
+    return 0;
+  }
   static int frame_received(nghttp2_session*, const nghttp2_frame* frame, void* user_data) {
     self(user_data).on_frame(*frame);
     return 0;
@@ -101,6 +105,7 @@ struct Http2Session::Callbacks {
     CHECK(nghttp2_session_callbacks_new(&callbacks) == 0);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, header);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, frame_begun);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_received);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, body);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_closed);
@@ -181,10 +186,16 @@ Task<Error> Http2Session::pump(std::string received) {
   co_return reason_;
 }
 
+// Not while a peer leaves our answers unread, and not after the last word has been said.
+bool Http2Session::may_read() const {
+  return nghttp2_session_want_read(session_.get()) != 0 &&
+         nghttp2_session_get_outbound_queue_size(session_.get()) <= kOutboundFrames;
+}
+
 Task<void> Http2Session::read_loop() {
   const auto buffer = std::make_unique_for_overwrite<char[]>(read_bytes_);
   while (!ended_) {
-    while (nghttp2_session_get_outbound_queue_size(session_.get()) > kOutboundFrames && !ended_)
+    while (!ended_ && !may_read())
       if (!co_await written_.wait()) abort({Code::cancelled, "cancelled"});
     if (ended_) break;
     runtime::Nested<Result<std::size_t>> read(

@@ -61,6 +61,7 @@ class Http2Session {
                std::size_t read_bytes, Duration write_stall);
   virtual ~Http2Session();
 
+  virtual void on_frame_begun(const nghttp2_frame_hd&) {}
   virtual void on_begin_headers(const nghttp2_frame&) {}
   virtual void on_header(const nghttp2_frame&, std::string_view, std::string_view) {}
   virtual void on_frame(const nghttp2_frame&) {}
@@ -101,6 +102,7 @@ class Http2Session {
   Task<void> read_loop();
   bool feed(std::string_view bytes);
   bool collect(std::string& out);
+  bool may_read() const;
   bool over() const {
     return !nghttp2_session_want_read(session_.get()) &&
            !nghttp2_session_want_write(session_.get());

@@ -1,4 +1,5 @@
-// For tests only: connected byte streams in memory, and a loop with virtual time to run both ends on.
+// For tests only: connected byte streams in memory, and a loop with virtual time to run both ends
+// on.
 //
 // Time moves only when nothing is ready, straight to the next timer, so that tests of timeouts take
 // no time and give the same result in every run.
@@ -115,19 +116,20 @@ class MemoryStream final : public runtime::Stream {
   bool closed_ = false;
 };
 
+using AcceptQueue = runtime::Channel<std::unique_ptr<runtime::Stream>>;
+
 class MemoryListener final : public runtime::Listener {
  public:
-  explicit MemoryListener(runtime::Endpoint at) : at_(std::move(at)), queue_(10'000) {}
-  Task<Result<std::unique_ptr<runtime::Stream>>> accept() override { return queue_.receive(); }
+  explicit MemoryListener(runtime::Endpoint at) : at_(std::move(at)) {}
+  ~MemoryListener() override { close(); }
+  Task<Result<std::unique_ptr<runtime::Stream>>> accept() override { return queue_->receive(); }
   runtime::Endpoint local() const override { return at_; }
-  void close() override { queue_.close(); }
-  bool offer(std::unique_ptr<runtime::Stream> stream) {
-    return queue_.try_send(std::move(stream));
-  }
+  void close() override { queue_->close(); }
+  std::weak_ptr<AcceptQueue> queue() const { return queue_; }
 
  private:
   runtime::Endpoint at_;
-  runtime::Channel<std::unique_ptr<runtime::Stream>> queue_;
+  std::shared_ptr<AcceptQueue> queue_ = std::make_shared<AcceptQueue>(10'000);
 };
 
 class MemoryRuntime final : public runtime::Runtime {
@@ -155,24 +157,24 @@ class MemoryRuntime final : public runtime::Runtime {
     const std::string name = to.to_string();
     co_await runtime::yield(*this);
     const auto found = listeners_.find(name);
-    if (found == listeners_.end()) co_return fail(Code::unavailable, "connection refused");
+    const std::shared_ptr<AcceptQueue> queue =
+        found == listeners_.end() ? nullptr : found->second.lock();
+    if (!queue) co_return fail(Code::unavailable, "connection refused");
     std::string alpn;
     if (tls && !server_alpn.empty() &&
         std::find(tls->alpn.begin(), tls->alpn.end(), server_alpn) != tls->alpn.end())
       alpn = server_alpn;
     auto [near, far] = MemoryStream::pair(alpn);
     last_near = near.get();
-    if (!found->second->offer(std::move(far)))
-      co_return fail(Code::unavailable, "connection refused");
+    if (!queue->try_send(std::move(far))) co_return fail(Code::unavailable, "connection refused");
     co_return std::unique_ptr<runtime::Stream>(std::move(near));
   }
   Result<std::unique_ptr<runtime::Listener>> listen(
       const runtime::Endpoint& at, std::shared_ptr<const runtime::TlsSource>) override {
     auto listener = std::make_unique<MemoryListener>(at);
-    listeners_[at.to_string()] = listener.get();
+    listeners_[at.to_string()] = listener->queue();
     return listener;
   }
-  void forget_listener(const runtime::Endpoint& at) { listeners_.erase(at.to_string()); }
 
   // Runs everything that is ready, then lets time pass up to `limit` from now.
   void run_for(Duration limit) {
@@ -225,7 +227,7 @@ class MemoryRuntime final : public runtime::Runtime {
   std::uint64_t random_ = 1;
   runtime::TimerHeap timers_;
   runtime::ReadyQueue queue_;
-  std::map<std::string, MemoryListener*> listeners_;
+  std::map<std::string, std::weak_ptr<AcceptQueue>> listeners_;
 };
 
 }  // namespace fairlead::http
