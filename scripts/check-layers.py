@@ -3,7 +3,7 @@
 
 Reads the fairlead_module(name DEPENDS …) lines and every #include "folder/…" and fails, naming file and
 line, on
-  - an #include along an arrow that is not declared (tests, *_test.cc and test_*, may also use
+  - an #include along an arrow that is not declared (tests, *_test.* and test_*, may also use
     TEST_DEPENDS),
   - an arrow that points up, or from one feature to another,
   - a cycle,
@@ -118,7 +118,7 @@ def check_cycles(modules, complain):
 def check_file(file, modules, complain):
     folder = file.relative_to(SOURCE).parts[0]
     module = modules.get(folder)
-    test = file.name.endswith("_test.cc") or file.name.startswith("test_")
+    test = file.name.endswith(("_test.cc", "_test.h")) or file.name.startswith("test_")
     path = str(relative(file))
     excused = test or any(path == p or path.startswith(p + "/") for p in SEAM_EXCUSED)
     for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
