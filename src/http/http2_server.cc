@@ -71,7 +71,8 @@ Task<void> Http2Server::run() {
   if (reason.code == Code::corrupt && !flooded_) ++core_.counters.protocol_errors;
   co_await handlers_.close();
   streams_.clear();
-  co_await linger(core_.runtime, stream(), true);
+  const bool orderly = reason.code != Code::corrupt && !flooded_;
+  co_await linger(core_.runtime, stream(), orderly);
 }
 
 void Http2Server::drain() {
@@ -147,11 +148,21 @@ void Http2Server::on_frame(const nghttp2_frame& frame) {
                               nghttp2_session_get_last_proc_stream_id(session()), NGHTTP2_NO_ERROR,
                               nullptr, 0);
       return;
-    case NGHTTP2_SETTINGS:
-    case NGHTTP2_PRIORITY:
-      return count_control_frame();
     default:
       return;
+  }
+}
+
+void Http2Server::on_frame_begun(const nghttp2_frame_hd& header) {
+  switch (header.type) {
+    case NGHTTP2_DATA:
+    case NGHTTP2_HEADERS:
+    case NGHTTP2_CONTINUATION:   // bounded by nghttp2 and by the size of a head
+    case NGHTTP2_WINDOW_UPDATE:  // costs nothing but its bytes
+    case NGHTTP2_RST_STREAM:
+      return;
+    default:
+      if ((header.flags & NGHTTP2_FLAG_ACK) == 0) count_control_frame();
   }
 }
 
