@@ -22,9 +22,15 @@ Task<Result<UserRef>> Authenticator::authenticate(const AuthRequest& request) {
 const CertificateCache::Entry* CertificateCache::find(const Digest& key, WallTime now) const {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
-  const Validity& validity = found->second.validity;
-  return validity.not_before <= now && now <= validity.not_after ? &found->second : nullptr;
+  const Validity& holds = found->second.holds;
+  return holds.not_before <= now && now < holds.not_after ? &found->second : nullptr;
 }
+
+Validity CertificateCache::accepted(const Certificate& certificate, WallTime now) {
+  return {now, std::min(certificate.validity().not_after, now + 1h)};
+}
+
+Validity CertificateCache::refused(WallTime now) { return {now, now + 1min}; }
 
 const CertificateCache::Entry& CertificateCache::insert(const Digest& key, Entry entry) {
   if (entries_.size() >= limit_) entries_.clear();
@@ -50,21 +56,19 @@ void X509Authenticator::set_trust(TrustStore trust) {
 }
 
 CertificateCache::Entry X509Authenticator::judge(const std::string& pem, WallTime now) const {
+  const auto refused = [now](std::string reason) {
+    return CertificateCache::Entry{
+        CertificateCache::refused(now), fail(Code::unauthorized, std::move(reason)), {}};
+  };
   const Result<Certificate> certificate = Certificate::parse_pem(pem);
-  if (!certificate)
-    return {{WallTime::min(), WallTime::max()},
-            fail(Code::unauthorized, certificate.error().message),
-            {}};
-  CertificateCache::Entry entry{certificate->validity(), UserRef(), certificate->key_pin()};
-  if (const Result<> verified = trust_.verify(*certificate, Purpose::client, now); !verified) {
-    entry.outcome = fail(verified.error());
-  } else if (certificate->subject().common_name.empty()) {
-    entry.outcome = fail(Code::unauthorized, "certificate: it names no user");
-  } else {
-    User user{certificate->subject().common_name, {}, certificate->subject().organizations, {}};
-    entry.outcome = std::make_shared<const User>(with_authenticated_group(std::move(user)));
-  }
-  return entry;
+  if (!certificate) return refused(certificate.error().message);
+  const Result<> verified = trust_.verify(*certificate, Purpose::client, now);
+  if (!verified) return refused(verified.error().message);
+  if (certificate->subject().common_name.empty()) return refused("certificate: it names no user");
+  User user{certificate->subject().common_name, {}, certificate->subject().organizations, {}};
+  return {CertificateCache::accepted(*certificate, now),
+          std::make_shared<const User>(with_authenticated_group(std::move(user))),
+          certificate->key_pin()};
 }
 
 std::optional<Result<UserRef>> X509Authenticator::authenticate_now(const AuthRequest& request) {

@@ -59,10 +59,15 @@ class CertificateCache {
  public:
   explicit CertificateCache(std::size_t limit = 20'000) : limit_(limit) {}
   struct Entry {
-    Validity validity;  // outside it the entry is worthless
+    Validity holds;  // outside it the certificate is judged anew
     Result<UserRef> outcome;
     std::string key_pin;
   };
+  // How long a judgement holds: a good one for at most an hour and never beyond the certificate's
+  // own life, so that the end of an authority is noticed; a bad one for a minute.
+  static Validity accepted(const Certificate& certificate, WallTime now);
+  static Validity refused(WallTime now);
+
   // The entry for `pem`, if it holds at `now`; else what `judge` says, which is kept.
   template <class Judge>
   const Entry& find_or(const std::string& pem, WallTime now, Judge judge) {

@@ -124,7 +124,8 @@ bool Certificate::allows(Purpose purpose) const {
 }
 
 bool Certificate::covers(WallTime now) const {
-  return facts_->validity.not_before <= now && now <= facts_->validity.not_after;
+  // The last instant itself is outside, as OpenSSL's verification has it.
+  return facts_->validity.not_before <= now && now < facts_->validity.not_after;
 }
 
 Result<PrivateKey> PrivateKey::generate() {

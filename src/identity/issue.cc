@@ -94,7 +94,10 @@ Result<Certificate> issue_for_key(const KeyPair& authority, EVP_PKEY* key,
   FL_CHECKED(add_extension(x509.get(), issuer, NID_key_usage, "critical,digitalSignature"));
   FL_CHECKED(
       add_extension(x509.get(), issuer, NID_ext_key_usage, usage_text(spec.purposes).c_str()));
-  FL_CHECKED(add_extension(x509.get(), issuer, NID_authority_key_identifier, "keyid:always"));
+  // An authority from elsewhere may lack the identifier; chains are then built by name alone.
+  if (X509_get0_subject_key_id(issuer)) {
+    FL_CHECKED(add_extension(x509.get(), issuer, NID_authority_key_identifier, "keyid:always"));
+  }
   FL_CHECKED(add_names(x509.get(), spec.names));
   return finish_certificate(std::move(x509), authority.key.native());
 }

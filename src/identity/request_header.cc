@@ -107,15 +107,15 @@ void RequestHeaderAuthenticator::set_options(RequestHeaderOptions options) {
 // nothing.
 CertificateCache::Entry RequestHeaderAuthenticator::judge(const std::string& pem,
                                                           WallTime now) const {
+  const CertificateCache::Entry refused{CertificateCache::refused(now), UserRef(), {}};
   const Result<Certificate> certificate = Certificate::parse_pem(pem);
-  if (!certificate) return {{WallTime::min(), WallTime::max()}, UserRef(), {}};
-  CertificateCache::Entry entry{certificate->validity(), UserRef(), certificate->key_pin()};
+  if (!certificate) return refused;
   const std::string& name = certificate->subject().common_name;
   const std::vector<std::string>& allowed = options_.allowed_names;
   const bool listed = allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
-  if (listed && options_.trust.verify(*certificate, Purpose::client, now))
-    entry.outcome = std::make_shared<const User>(User{name, {}, {}, {}});
-  return entry;
+  if (!listed || !options_.trust.verify(*certificate, Purpose::client, now)) return refused;
+  return {CertificateCache::accepted(*certificate, now),
+          std::make_shared<const User>(User{name, {}, {}, {}}), certificate->key_pin()};
 }
 
 std::optional<Result<UserRef>> RequestHeaderAuthenticator::authenticate_now(
