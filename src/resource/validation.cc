@@ -126,11 +126,28 @@ class SchemaCheck {
       if (field.immutable && old && !same(value, before)) {
         errors_.push_back(forbidden(path.member(field.name).to_string(), "field is immutable"));
       }
-      if (value) walk(field.schema, *value, before, path.member(field.name));
+      if (value && !value->is_null()) {
+        walk(field.schema, *value, old && !before ? &nothing() : before, path.member(field.name));
+      } else if (before && before->is_object()) {
+        report_lost(field.schema, before->get_object(), path.member(field.name));
+      }
     }
     if (!schema.values) return;
     for (const auto& member : object) {
       walk(*schema.values, member.value(), nullptr, path.key(member.key()));
+    }
+  }
+
+  // An object that was there before went away, and its immutable members with it.
+  void report_lost(const Schema& schema, const JsonObject& old, const SchemaPath& path) {
+    for (const Field& field : schema.fields) {
+      const Json* before = old.if_contains(field.name);
+      if (is_absent(before)) continue;
+      if (field.immutable) {
+        errors_.push_back(forbidden(path.member(field.name).to_string(), "field is immutable"));
+      } else if (before->is_object()) {
+        report_lost(field.schema, before->get_object(), path.member(field.name));
+      }
     }
   }
 
@@ -217,6 +234,12 @@ class SchemaCheck {
     errors_.push_back(FieldError{FieldError::Type::type_invalid, field, Json(given),
                                  field + " in body must be of type " +
                                      std::string(type_name(schema.type)) + ": \"" + given + "\""});
+  }
+
+  // Stands for an object that was absent before, so that its new members count as changes.
+  static const Json& nothing() {
+    static const Json kNothing = JsonObject();
+    return kNothing;
   }
 
   static constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
