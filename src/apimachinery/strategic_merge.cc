@@ -93,7 +93,8 @@ const JsonArray* order_of(const JsonObject& patch, std::string_view name) {
 }
 
 Answer<> apply_directive(JsonObject& target, const JsonObject& patch, const Json& directive) {
-  const std::string_view verb = directive.is_string() ? directive.get_string() : "";
+  const std::string_view verb =
+      directive.is_string() ? std::string_view(directive.get_string()) : "";
   if (verb != "replace" && verb != "delete") {
     return refuse(bad_request(
         fmt::format("unknown patch type found: {} in map", wire::encode_json(directive))));
