@@ -41,7 +41,7 @@ struct GroupCommit::Turn : Parked {
   Upkeep work;      // off the loop
   Written written;  // of `work`
   Instant started;
-  bool checkpoint_complete = false;
+  Result<Checkpoint> checkpoint;
   CommitBatch batch;                              // of a batch, with those who wait for it
   std::vector<std::shared_ptr<Pending>> callers;  // in the same order
 };
@@ -100,10 +100,13 @@ class GroupCommit::GatherTimer final : public runtime::Timer {
 };
 
 GroupCommit::GroupCommit(runtime::Runtime& runtime, std::shared_ptr<SqliteWriter> writer,
+                         std::shared_ptr<Database> checkpoint_connection, int checkpoint_pages,
                          Hooks hooks)
     : runtime_(runtime),
       writer_(std::move(writer)),
       hooks_(std::move(hooks)),
+      checkpointer_(std::make_shared<Checkpointer>(runtime, std::move(checkpoint_connection),
+                                                   checkpoint_pages, [this] { start_turn(); })),
       gather_timer_(std::make_unique<GatherTimer>(*this)) {}
 
 GroupCommit::~GroupCommit() = default;
@@ -171,6 +174,10 @@ bool GroupCommit::gathering() {
 }
 
 std::shared_ptr<GroupCommit::Turn> GroupCommit::next_turn() {
+  if (checkpointer_->wants_turn()) {
+    checkpointer_->turn_started();
+    return make_checkpoint();
+  }
   const bool upkeep_first = queue_.empty() || !upkeep_was_last_;
   if (!upkeep_.empty() && upkeep_first) {
     std::shared_ptr<Turn> turn = upkeep_.front();
@@ -220,12 +227,9 @@ std::shared_ptr<GroupCommit::Turn> GroupCommit::make_batch() {
 std::shared_ptr<GroupCommit::Turn> GroupCommit::make_checkpoint() {
   auto turn = std::make_shared<Turn>();
   turn->kind = Turn::Kind::checkpoint;
-  turn->work = [&complete = turn->checkpoint_complete](SqliteWriter& writer) {
-    const Result<bool> done = writer.checkpoint();
-    complete = done.value_or(false);
-    Written written;
-    if (!done) written.result = fail(done.error());
-    return written;
+  turn->work = [&outcome = turn->checkpoint](SqliteWriter& writer) {
+    outcome = writer.checkpoint();
+    return Written();
   };
   return turn;
 }
@@ -241,13 +245,9 @@ void GroupCommit::end_turn(const std::shared_ptr<Turn>& turn) {
     stats_.last_batch = took;
     stats_.longest_batch = std::max(stats_.longest_batch, took);
     end_batch(*turn);
-    if (stats_.wal_pages >= checkpoint_at_ && !checkpoint_waits_) {
-      checkpoint_waits_ = true;
-      upkeep_.push_back(make_checkpoint());
-    }
+    checkpointer_->committed(stats_.wal_pages);
   } else if (turn->kind == Turn::Kind::checkpoint) {
-    stats_.longest_checkpoint = std::max(stats_.longest_checkpoint, took);
-    end_checkpoint(*turn);
+    checkpointer_->turn_ended(turn->checkpoint, took);
   }
   turn->end();
   start_turn();
@@ -263,18 +263,6 @@ void GroupCommit::end_batch(Turn& turn) {
     turn.callers[i]->outcome = std::move(turn.batch.outcomes[i]);
     turn.callers[i]->end();
   }
-}
-
-void GroupCommit::end_checkpoint(Turn& turn) {
-  ++stats_.checkpoints;
-  checkpoint_waits_ = false;
-  // A reader may have held it up; not every batch after that should try again.
-  checkpoint_at_ =
-      turn.checkpoint_complete ? kCheckpointPages : stats_.wal_pages + kCheckpointPages / 4;
-  if (turn.written.result) return;
-  // Nothing is lost by a failure: the log still has everything.
-  ++stats_.checkpoint_failures;
-  log::warning("checkpoint failed", {{"error", turn.written.result.error().message}});
 }
 
 void GroupCommit::lose(Turn& turn) {

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "runtime/channel.h"
 #include "runtime/runtime.h"
+#include "store/sqlite_checkpoint.h"
 #include "store/sqlite_writer.h"
 #include "store/store.h"
 
@@ -29,11 +30,8 @@ namespace fairlead::store {
 struct CommitStats {
   std::uint64_t batches = 0;
   std::uint64_t transactions = 0;  // in those batches
-  std::uint64_t checkpoints = 0;
-  std::uint64_t checkpoint_failures = 0;
-  Duration last_batch{};  // how long the last batch took
+  Duration last_batch{};           // how long the last batch took
   Duration longest_batch{};
-  Duration longest_checkpoint{};
   int wal_pages = 0;
 };
 
@@ -48,7 +46,9 @@ class GroupCommit : public std::enable_shared_from_this<GroupCommit> {
     std::function<bool(std::size_t bytes)> has_room;
   };
 
-  GroupCommit(runtime::Runtime& runtime, std::shared_ptr<SqliteWriter> writer, Hooks hooks);
+  // The log is copied into the database, by a connection of its own, from `checkpoint_pages` on.
+  GroupCommit(runtime::Runtime& runtime, std::shared_ptr<SqliteWriter> writer,
+              std::shared_ptr<Database> checkpoint_connection, int checkpoint_pages, Hooks hooks);
   ~GroupCommit();
 
   // REQUIRES: the transaction is valid. Cancelling takes it back while it waits; once its batch has
@@ -63,13 +63,12 @@ class GroupCommit : public std::enable_shared_from_this<GroupCommit> {
   Task<void> close();
 
   const CommitStats& stats() const { return stats_; }
+  const CheckpointStats& checkpoint_stats() const { return checkpointer_->stats(); }
 
   // Bounds of one batch, and of what may wait for the next.
   static constexpr std::size_t kBatchTransactions = 512;
   static constexpr std::size_t kBatchBytes = 4 << 20;
   static constexpr std::size_t kQueueBytes = 64 << 20;
-  // The log is copied into the database when it has this many pages.
-  static constexpr int kCheckpointPages = 4'000;
   static constexpr Duration kLongestGathering = 2ms;
 
  private:
@@ -89,20 +88,18 @@ class GroupCommit : public std::enable_shared_from_this<GroupCommit> {
   std::shared_ptr<Turn> make_checkpoint();
   void end_turn(const std::shared_ptr<Turn>& turn);
   void end_batch(Turn& turn);
-  void end_checkpoint(Turn& turn);
   void lose(Turn& turn);
 
   runtime::Runtime& runtime_;
   std::shared_ptr<SqliteWriter> writer_;  // touched by the loop only while no turn is under way
   Hooks hooks_;
+  std::shared_ptr<Checkpointer> checkpointer_;
   std::deque<std::shared_ptr<Pending>> queue_;
   std::size_t queue_bytes_ = 0;
   std::deque<std::shared_ptr<Turn>> upkeep_;
   std::shared_ptr<Turn> last_turn_;  // of close(), after everything else
   std::shared_ptr<Turn> current_;
   bool upkeep_was_last_ = false;
-  int checkpoint_at_ = kCheckpointPages;
-  bool checkpoint_waits_ = false;
   std::unique_ptr<GatherTimer> gather_timer_;
   std::size_t gather_goal_ = 0;
   Instant gather_until_{};

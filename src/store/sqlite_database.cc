@@ -152,14 +152,14 @@ Result<> Database::roll_back() {
   return execute("ROLLBACK");
 }
 
-Result<bool> Database::checkpoint() {
-  int in_log = 0;
-  int copied = 0;
+Result<Checkpoint> Database::checkpoint() {
+  Checkpoint outcome;
   const int status = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
-                                               &in_log, &copied);
-  if (status == SQLITE_BUSY || status == SQLITE_LOCKED) return false;
+                                               &outcome.log_pages, &outcome.copied_pages);
+  if (status == SQLITE_BUSY || status == SQLITE_LOCKED) return Checkpoint{.log_pages = 1};
   if (status != SQLITE_OK) return fail(error_of(database_.get(), status).context("checkpoint"));
-  return in_log == copied;
+  if (outcome.log_pages < 0) return fail(Code::internal, "checkpoint of a database without a log");
+  return outcome;
 }
 
 }  // namespace fairlead::store

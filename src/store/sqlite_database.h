@@ -64,6 +64,16 @@ struct DatabaseOptions {
   std::string vfs;  // empty: SQLite's default
   bool read_only = false;
   bool create = true;
+  std::uint64_t max_bytes = 0;  // beyond, inserts fail with exhausted; 0: no limit
+};
+
+// How far a copy of the write-ahead log into the database came.
+struct Checkpoint {
+  int log_pages = 0;
+  int copied_pages = 0;
+  bool complete() const {
+    return log_pages == copied_pages;
+  }  // the next commit begins the log anew
 };
 
 class Database {
@@ -81,9 +91,8 @@ class Database {
 
   // Pages in the write-ahead log after the last commit of this connection.
   int wal_pages() const { return *wal_pages_; }
-  // Copies what can be copied from the log into the database, waiting for nobody. True if nothing
-  // was left, so that the next commit begins the log anew.
-  Result<bool> checkpoint();
+  // Copies what can be copied from the log into the database, waiting for nobody.
+  Result<Checkpoint> checkpoint();
 
  private:
   struct Close {

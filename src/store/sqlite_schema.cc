@@ -1,5 +1,7 @@
 #include "store/sqlite_schema.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace fairlead::store {
@@ -67,7 +69,6 @@ Result<> configure_connection(Database& database) {
     PRAGMA page_size = 4096;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 0;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA cache_size = -16384;
     PRAGMA mmap_size = 0;
@@ -75,6 +76,13 @@ Result<> configure_connection(Database& database) {
     PRAGMA foreign_keys = OFF;
     PRAGMA trusted_schema = OFF;
   )sql");
+}
+
+Result<> limit_size(Database& database, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  FL_TRY(const std::int64_t page, database.query_integer("PRAGMA page_size"));
+  const std::uint64_t pages = std::max<std::uint64_t>(1, bytes / static_cast<std::uint64_t>(page));
+  return database.execute(fmt::format("PRAGMA max_page_count = {}", pages).c_str());
 }
 
 Result<std::int64_t> read_meta(Database& database, const char* name) {

@@ -37,6 +37,9 @@ Result<> migrate(Database& database, std::span<const Migration> migrations);
 // What a connection needs before anything else; REQUIRES that no transaction is open.
 Result<> configure_connection(Database& database);
 
+// Makes this connection refuse to let the database grow beyond `bytes`; 0: no limit.
+Result<> limit_size(Database& database, std::uint64_t bytes);
+
 Result<std::int64_t> read_meta(Database& database, const char* name);
 Result<> write_meta(Database& database, const char* name, std::int64_t value);
 

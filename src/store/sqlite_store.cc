@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "store/data_directory.h"
+#include "store/sqlite_schema.h"
 #include "store/sqlite_writer.h"
 #include "store/transaction.h"
 
@@ -71,6 +72,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(runtime::Runtime& runtime
   DatabaseOptions database;
   database.path = DataDirectory::database_in(options.directory);
   database.vfs = options.vfs;
+  database.max_bytes = options.max_database_bytes;
   std::optional<DataDirectory> directory;
   if (options.vfs.empty()) {
     FL_TRY(DataDirectory locked, DataDirectory::open(options.directory));
@@ -110,7 +112,11 @@ Result<> SqliteStore::start(std::shared_ptr<SqliteWriter> writer, const Database
     hooks.has_room = [path = options_.directory, reserve = options_.reserve_bytes](
                          std::size_t bytes) { return free_bytes(path) >= reserve + 8 * bytes; };
   }
-  commits_ = std::make_shared<GroupCommit>(runtime_, std::move(writer), std::move(hooks));
+  FL_TRY(Database checkpoints, Database::open(database));
+  FL_CHECKED(configure_connection(checkpoints));
+  commits_ = std::make_shared<GroupCommit>(runtime_, std::move(writer),
+                                           std::make_shared<Database>(std::move(checkpoints)),
+                                           options_.checkpoint_pages, std::move(hooks));
   return {};
 }
 

@@ -39,9 +39,16 @@ struct SqliteOptions {
   // for want of space would have to end the process.
   std::uint64_t reserve_bytes = 64ull << 20;
 
+  // The database is not allowed to grow beyond this; writes are then refused with exhausted, until
+  // erasing and compacting have made room. 0: no limit.
+  std::uint64_t max_database_bytes = 0;
+
   // How much of the recent past watches find in memory.
   std::size_t log_changes = 100'000;
   std::size_t log_bytes = 32 << 20;
+
+  // The write-ahead log is copied into the database when it has this many pages.
+  int checkpoint_pages = 4'000;
 
   // Must not return in production; the default logs and aborts.
   std::function<void(const std::string& why)> on_fatal;
@@ -64,6 +71,7 @@ class SqliteStore final : public Store {
   Task<void> close();
 
   const CommitStats& stats() const { return commits_->stats(); }
+  const CheckpointStats& checkpoint_stats() const { return commits_->checkpoint_stats(); }
 
  private:
   class SqliteWatch;

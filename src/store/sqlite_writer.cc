@@ -20,6 +20,7 @@ Result<SqliteWriter> SqliteWriter::open(const DatabaseOptions& options) {
   FL_TRY(Database database, Database::open(options));
   FL_CHECKED(configure_connection(database));
   FL_CHECKED(migrate(database, sqlite_migrations()));
+  FL_CHECKED(limit_size(database, options.max_bytes));
   SqliteWriter writer(std::move(database));
   FL_CHECKED(writer.prepare());
   return writer;

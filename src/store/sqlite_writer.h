@@ -51,7 +51,7 @@ class SqliteWriter {
   // Removes a part of what nobody can see any more. True in `more` when there is more to do.
   Written sweep(bool& more);
 
-  Result<bool> checkpoint() { return database_.checkpoint(); }
+  Result<Checkpoint> checkpoint() { return database_.checkpoint(); }
 
   // For restoring: puts a value into its place in history without making a new one.
   Written import(const std::vector<KeyValue>& items);
