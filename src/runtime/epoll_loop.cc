@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -66,6 +67,20 @@ void EpollLoop::run_ready() {
   }
 }
 
+int EpollLoop::poll_kernel(epoll_event* events, int room, bool forever, Duration wait) {
+  if (has_pwait2_) {
+    const timespec timeout = to_timespec(wait);
+    const int count = ::epoll_pwait2(epoll_, events, room, forever ? nullptr : &timeout, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    has_pwait2_ = false;
+  }
+  // Rounded up: a timer never fires early. A long wait is cut, the loop simply turns once more.
+  constexpr std::int64_t kLongest = 3'600'000;
+  const std::int64_t milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
+  return ::epoll_wait(epoll_, events, room,
+                      forever ? -1 : static_cast<int>(std::min(milliseconds, kLongest)));
+}
+
 void EpollLoop::wait_for_events() {
   Duration wait = 0ns;
   bool forever = false;
@@ -76,10 +91,8 @@ void EpollLoop::wait_for_events() {
       forever = true;
     }
   }
-  const timespec timeout = to_timespec(wait);
   std::array<epoll_event, kEventsPerTurn> events;
-  const int count =
-      ::epoll_pwait2(epoll_, events.data(), events.size(), forever ? nullptr : &timeout, nullptr);
+  const int count = poll_kernel(events.data(), kEventsPerTurn, forever, wait);
   if (count < 0) {
     CHECK(errno == EINTR);
     return;

@@ -23,6 +23,8 @@
 #include "runtime/time.h"
 #include "runtime/timer_heap.h"
 
+struct epoll_event;
+
 namespace fairlead::runtime {
 
 class Descriptor;
@@ -63,11 +65,13 @@ class EpollLoop {
   void remove(Descriptor& descriptor);
   void run_ready();
   void wait_for_events();
+  int poll_kernel(epoll_event* events, int room, bool forever, Duration wait);
   void fire_timers();
   void run_calls();
 
   int epoll_ = -1;
-  int wakeup_ = -1;  // eventfd, written by other threads
+  int wakeup_ = -1;         // eventfd, written by other threads
+  bool has_pwait2_ = true;  // Linux 5.11; without it timers are exact to a millisecond only
   bool stopped_ = false;
   int operations_left_ = 0;  // of the item that runs now
   ReadyQueue ready_;

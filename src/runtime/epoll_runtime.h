@@ -24,6 +24,10 @@
 
 namespace fairlead::runtime {
 
+// Lets this process open as many descriptors as the system grants it; the usual default of 1,024 is
+// for programs that use select(2). For mains. Gives the limit that holds afterwards.
+std::size_t raise_descriptor_limit();
+
 struct EpollOptions {
   std::size_t blocking_threads = 16;
 };

@@ -255,6 +255,14 @@ TEST(EpollRuntime, RandomNumbers) {
   EXPECT_EQ(seen.size(), 2000U);
 }
 
+// The descriptor limit goes up to what the system grants and no further.
+TEST(EpollRuntime, DescriptorLimit) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(raise_descriptor_limit(), before.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
 // Clocks: boot time moves forward, wall time is after this was written.
 TEST(EpollRuntime, Clocks) {
   EpollRuntime runtime;

@@ -263,8 +263,8 @@ Result<std::unique_ptr<Stream>> EpollListener::make_stream(ConnectedSocket socke
 }
 
 Task<Result<std::unique_ptr<Stream>>> EpollListener::accept() {
-  FL_CO_CHECKED(co_await loop_.checkpoint());
   for (;;) {
+    FL_CO_CHECKED(co_await loop_.checkpoint());
     FL_CO_CHECKED(co_await descriptor_.readable());
     SocketAddress from;
     from.length = sizeof from.storage;

@@ -63,7 +63,8 @@ class EpollListener final : public Listener {
   Descriptor descriptor_;
   Endpoint local_;
   std::shared_ptr<const TlsSource> tls_;
-  // Used while the source holds credentials that do not load; those are remembered to complain once.
+  // Used while the source holds credentials that do not load; those are remembered to complain
+  // once.
   std::shared_ptr<TlsContext> last_good_;
   std::shared_ptr<const TlsCredentials> refused_;
 };

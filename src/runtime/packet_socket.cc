@@ -51,9 +51,9 @@ Result<std::unique_ptr<PacketSocket>> EpollPacketSocket::open(EpollLoop& loop,
 }
 
 Task<Result<std::string>> EpollPacketSocket::receive() {
-  FL_CO_CHECKED(co_await descriptor_.loop().checkpoint());
   buffer_.resize(kLargestFrame);
   for (;;) {
+    FL_CO_CHECKED(co_await descriptor_.loop().checkpoint());
     FL_CO_CHECKED(co_await descriptor_.readable());
     sockaddr_ll from{};
     socklen_t length = sizeof from;

@@ -11,7 +11,6 @@ namespace {
 Result<std::vector<SocketAddress>> look_up(const Endpoint& endpoint) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* found = nullptr;
   const std::string port = std::to_string(endpoint.port);
   const int status = ::getaddrinfo(endpoint.host.c_str(), port.c_str(), &hints, &found);

@@ -139,7 +139,8 @@ Result<> TlsContext::trust(const TlsCredentials& credentials) {
     SSL_CTX_set_cert_verify_callback(context_, verify_and_go_on, nullptr);
     return {};
   }
-  if (credentials.trusted_ca.empty()) SSL_CTX_set_default_verify_paths(context_);
+  if (credentials.trusted_ca.empty() && !credentials.skip_verify)
+    SSL_CTX_set_default_verify_paths(context_);
   SSL_CTX_set_verify(context_, credentials.skip_verify ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
                      nullptr);
   return {};

@@ -161,12 +161,9 @@ TlsStream::Outcome TlsStream::judge(int status) {
   }
 }
 
-Task<Result<>> TlsStream::wait_for(Outcome outcome) {
+Readiness TlsStream::wait_for(Outcome outcome) {
   Descriptor& descriptor = *transport_->descriptor;
-  if (outcome == Outcome::want_read) {
-    co_return co_await descriptor.readable();
-  }
-  co_return co_await descriptor.writable();
+  return outcome == Outcome::want_read ? descriptor.readable() : descriptor.writable();
 }
 
 Error TlsStream::failure(std::string_view what) {

@@ -43,7 +43,7 @@ class TlsStream final : public Stream {
   Result<> attach();
   Result<> expect_name(const std::string& name);
   Outcome judge(int status);
-  Task<Result<>> wait_for(Outcome outcome);
+  Readiness wait_for(Outcome outcome);
   Error failure(std::string_view what);
   void describe_peer();
   static const BIO_METHOD* bio_method();
