@@ -16,9 +16,13 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call
 namespace fairlead::sim {
 namespace {
 
+// What is left of one run. Its world is gone: two worlds at once could get in each other's way
+// where they register something with the process.
 struct Outcome {
-  std::uint64_t digest = 0;
   Result<> result;
+  Trace trace;
+  std::uint64_t events = 0;
+  Duration virtual_time{0};
 };
 
 // The world that runs now, for the last words of a process that dies in it.
@@ -53,24 +57,25 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return number;
 }
 
-Outcome run_once(World& world, const Scenario& scenario) {
+Outcome run_once(const SeedRuns& runs, std::uint64_t seed, const Scenario& scenario,
+                 bool keep_all = false) {
+  World world(seed, runs.world);
+  if (keep_all) world.trace().keep_all();
   dying_world = &world;
   Outcome outcome;
   outcome.result = scenario(world);
-  outcome.digest = world.digest();
   dying_world = nullptr;
+  outcome.trace = world.trace();
+  outcome.events = world.events();
+  outcome.virtual_time = world.now().time_since_epoch();
   return outcome;
 }
 
 // Runs the seed twice more with everything kept, to show where the runs part.
 std::string find_divergence(const SeedRuns& runs, std::uint64_t seed, const Scenario& scenario) {
-  World first(seed, runs.world);
-  World second(seed, runs.world);
-  for (World* world : {&first, &second}) {
-    world->trace().keep_all();
-    run_once(*world, scenario);
-  }
-  return describe_divergence(first.trace(), second.trace());
+  const Outcome first = run_once(runs, seed, scenario, true);
+  const Outcome second = run_once(runs, seed, scenario, true);
+  return describe_divergence(first.trace, second.trace);
 }
 
 struct SeedStory {
@@ -80,22 +85,20 @@ struct SeedStory {
 
 SeedStory run_seed(const SeedRuns& runs, std::uint64_t seed, const Scenario& scenario,
                    SeedReport& report) {
-  World first(seed, runs.world);
-  const Outcome once = run_once(first, scenario);
+  const Outcome once = run_once(runs, seed, scenario);
   ++report.seeds;
-  report.events += first.events();
-  report.virtual_time += first.now().time_since_epoch();
+  report.events += once.events;
+  report.virtual_time += once.virtual_time;
   if (!once.result) {
     const std::string reason = once.result.error().to_string();
-    return {.failure = SeedFailure{seed, reason}, .text = first.trace().tail(runs.tail_lines)};
+    return {.failure = SeedFailure{seed, reason}, .text = once.trace.tail(runs.tail_lines)};
   }
-  World second(seed, runs.world);
-  const Outcome again = run_once(second, scenario);
-  if (again.result && again.digest == once.digest) return {};
+  const Outcome again = run_once(runs, seed, scenario);
+  if (again.result && again.trace.digest() == once.trace.digest()) return {};
   const std::string reason =
-      again.result
-          ? fmt::format("two runs differ: digest {:016x}, then {:016x}", once.digest, again.digest)
-          : "the second run alone failed: " + again.result.error().to_string();
+      again.result ? fmt::format("two runs differ: digest {:016x}, then {:016x}",
+                                 once.trace.digest(), again.trace.digest())
+                   : "the second run alone failed: " + again.result.error().to_string();
   return {.failure = SeedFailure{seed, reason}, .text = find_divergence(runs, seed, scenario)};
 }
 

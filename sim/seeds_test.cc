@@ -1,0 +1,82 @@
+#include "sim/seeds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/runtime.h"
+
+namespace fairlead::sim {
+namespace {
+
+Task<void> draw_and_sleep(Machine& machine, int& draws) {
+  for (;;) {
+    const Duration pause(1 + machine.random() % 1'000'000);
+    ++draws;
+    if (!co_await runtime::sleep(machine, pause)) co_return;
+  }
+}
+
+Result<> well_behaved(World& world) {
+  int& draws = world.own<int>(0);
+  world.add_machine("a").start([&draws](Machine& m) { return draw_and_sleep(m, draws); });
+  world.run_for(100ms);
+  return {};
+}
+
+// A scenario that depends on the seed alone passes; every seed is another story.
+TEST(Seeds, DeterministicScenarioPasses) {
+  const SeedReport report = explore_seeds({.count = 20, .fixed_count = true}, well_behaved);
+  EXPECT_TRUE(report.passed());
+  EXPECT_EQ(report.seeds, 20u);
+  EXPECT_GT(report.events, 1'000u);
+}
+
+// Something that remembers between runs is caught, and the first event that differs is shown.
+TEST(Seeds, HiddenStateIsFound) {
+  int hidden = 0;
+  const Scenario scenario = [&hidden](World& world) -> Result<> {
+    world.note("same");
+    world.note("run " + std::to_string(++hidden));
+    return {};
+  };
+  const SeedReport report = explore_seeds({.count = 1, .fixed_count = true}, scenario);
+  ASSERT_EQ(report.failures.size(), 1u);
+  EXPECT_TRUE(report.failures[0].reason.starts_with("two runs differ"));
+
+  World first(1);
+  World second(1);
+  (void)scenario(first);
+  (void)scenario(second);
+  const std::string text = describe_divergence(first.trace(), second.trace());
+  EXPECT_NE(text.find("part at event 1"), std::string::npos) << text;
+}
+
+// Failures carry their seed, and only the seeds that fail are reported.
+TEST(Seeds, FailuresNameTheirSeed) {
+  const SeedReport report =
+      explore_seeds({.count = 10, .fixed_count = true}, [](World& world) -> Result<> {
+        if (world.seed() == 4) return fail(Code::internal, "four");
+        return {};
+      });
+  ASSERT_EQ(report.failures.size(), 1u);
+  EXPECT_EQ(report.failures[0].seed, 4u);
+  EXPECT_EQ(report.failures[0].reason, "internal: four");
+}
+
+// --seed and --seeds are taken out of the arguments and kept.
+TEST(Seeds, ArgumentsAreParsed) {
+  const SeedChoice before = seed_choice();
+  std::string program = "sim_test", seed = "--seed=42", other = "--other", seeds = "--seeds=7";
+  char* argv[] = {program.data(), seed.data(), other.data(), seeds.data()};
+  int argc = 4;
+  parse_seed_arguments(argc, argv);
+  EXPECT_EQ(argc, 2);
+  EXPECT_STREQ(argv[1], "--other");
+  EXPECT_EQ(seed_choice().only, 42u);
+  EXPECT_EQ(seed_choice().count, 7u);
+  seed_choice() = before;
+}
+
+}  // namespace
+}  // namespace fairlead::sim
