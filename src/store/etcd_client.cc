@@ -119,7 +119,8 @@ Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
     const Duration left = deadline - runtime_.now();
     const Duration limit = kind == Kind::read ? std::min(options_.attempt_time, left) : left;
     http::Request request = request_for(member, path, framed, limit);
-    Task<Result<Exchanged>> exchanging = exchange(member.calls, std::move(request));
+    bool sent = false;
+    Task<Result<Exchanged>> exchanging = exchange(member.calls, std::move(request), sent);
     Result<Exchanged> answer =
         co_await runtime::with_timeout(runtime_, limit, std::move(exchanging));
     if (answer && answer->status.code == wire::GrpcCode::ok) co_return std::move(answer->message);
@@ -130,7 +131,7 @@ Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
     } else {
       const Code code = answer.error().code;
       const bool final = code == Code::cancelled || (kind == Kind::read && code == Code::exhausted);
-      failure = {std::move(answer).error(), code == Code::unavailable, !final};
+      failure = {std::move(answer).error(), !sent || code == Code::unavailable, !final};
     }
     if (!failure.try_elsewhere) co_return fail(std::move(failure.error));
     leave(at);
@@ -155,9 +156,10 @@ Task<Result<>> EtcdClient::pause(std::size_t attempt) {
 // One request and its whole answer. The HTTP client fails with unavailable exactly if the member
 // cannot have processed it.
 Task<Result<EtcdClient::Exchanged>> EtcdClient::exchange(http::Client& client,
-                                                         http::Request request) {
+                                                         http::Request request, bool& sent) {
   FL_CO_TRY(const std::unique_ptr<http::ClientStream> stream,
             co_await client.open(std::move(request)));
+  sent = true;
   FL_CO_TRY(const http::ResponseHead head, co_await stream->head());
   wire::GrpcMessageReader reader(kMaxMessage);
   std::optional<std::string> message;

@@ -79,7 +79,7 @@ class EtcdClient {
 
   Task<Result<std::string>> call(Kind kind, std::string_view path, std::string framed);
   Task<Result<std::string>> attempts(Kind kind, std::string_view path, std::string framed);
-  static Task<Result<Exchanged>> exchange(http::Client& client, http::Request request);
+  static Task<Result<Exchanged>> exchange(http::Client& client, http::Request request, bool& sent);
   http::Request request_for(const Member& member, std::string_view path, std::string framed,
                             std::optional<Duration> limit) const;
   void leave(std::size_t member);

@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint16_t kDefaultPort = 2379;
 
 Result<runtime::Endpoint> parse_address(std::string_view host_port) {
+  if (host_port.empty()) return fail(Code::invalid, "no host");
   if (auto endpoint = runtime::Endpoint::parse(host_port)) {
     if (endpoint->kind == runtime::Endpoint::Kind::tcp) return endpoint;
     return fail(Code::invalid, "not a TCP address");

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -126,6 +127,9 @@ class EtcdCluster {
   const std::vector<runtime::Endpoint>& endpoints() const { return endpoints_; }
   EtcdProcess& member(std::size_t i) { return *processes_[i]; }
   std::size_t size() const { return processes_.size(); }
+  std::size_t index_of(const runtime::Endpoint& endpoint) const {
+    return static_cast<std::size_t>(std::ranges::find(endpoints_, endpoint) - endpoints_.begin());
+  }
 
  private:
   // Free at this moment; etcd takes it a moment later.

@@ -67,6 +67,10 @@ class EtcdStore final : public Store {
   // How the member that calls go to is doing.
   Task<Result<EtcdStatus>> status();
 
+  // Where calls go now.
+  const runtime::Endpoint& member() const {
+    return client_.options().endpoints[client_.current_member()];
+  }
   const EtcdCounters& counters() const { return client_.counters(); }
 
  private:
