@@ -158,17 +158,24 @@ FieldSet FieldSet::from_nodes(std::vector<FieldNode> nodes) {
   }
   FieldSet set;
   set.nodes_ = std::move(nodes);
-  // Two spellings of one key become one node here (only parsed sets can hold them).
-  for (std::size_t i = 1; i < set.nodes_.size();) {
-    if (set.nodes_[i - 1].element != set.nodes_[i].element) {
-      ++i;
-      continue;
-    }
-    set.nodes_[i - 1].member |= set.nodes_[i].member;
-    set.nodes_[i - 1].below = set.nodes_[i - 1].below.unite(set.nodes_[i].below);
-    set.nodes_.erase(set.nodes_.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  set.join_equal_nodes();
   return set;
+}
+
+// Two spellings of one key become one node; only sets parsed from a client's text can hold them.
+void FieldSet::join_equal_nodes() {
+  const auto same = [](const FieldNode& a, const FieldNode& b) { return a.element == b.element; };
+  if (std::adjacent_find(nodes_.begin(), nodes_.end(), same) == nodes_.end()) return;
+  std::vector<FieldNode> joined;
+  for (FieldNode& node : nodes_) {
+    if (joined.empty() || joined.back().element != node.element) {
+      joined.push_back(std::move(node));
+    } else {
+      joined.back().member |= node.member;
+      joined.back().below = joined.back().below.unite(node.below);
+    }
+  }
+  nodes_ = std::move(joined);
 }
 
 const FieldNode* FieldSet::find(std::string_view element) const {

@@ -55,6 +55,7 @@ class FieldSet {
   const std::vector<FieldNode>& nodes() const { return nodes_; }
 
  private:
+  void join_equal_nodes();
   std::vector<FieldNode> nodes_;
 };
 

@@ -146,6 +146,16 @@ class Patcher {
         fmt::format("{} operation does not apply: doc is missing path: {}", op, path)));
   }
 
+  // Inserting into and erasing from a long list moves what follows; a patch may repeat that 10,000
+  // times on a list of a million items.
+  bool affordable(std::size_t steps) {
+    steps_ += steps;
+    return steps_ <= kMaxSteps;
+  }
+  static std::unexpected<Status> too_expensive() {
+    return refuse(request_entity_too_large("the JSON patch moves too much"));
+  }
+
   Answer<> add(const Operation& operation, Json value) {
     if (operation.path.size() + depth_of(value) > kMaxPointerDepth) {
       return refuse(patch_failed("the patched document would be too deep"));
@@ -164,6 +174,7 @@ class Patcher {
       JsonArray& array = parent->get_array();
       const auto index = last == "-" ? array.size() : parse_index(last, array.size() + 1);
       if (!index) return missing(operation.op, operation.path_text);
+      if (!affordable(array.size() - *index)) return too_expensive();
       array.insert(array.begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
       return {};
     }
@@ -174,10 +185,12 @@ class Patcher {
     if (path.empty()) return missing(op, text);
     Json* parent = resolve(document_, path, path.size() - 1);
     if (parent && parent->is_object()) {
+      if (!affordable(parent->get_object().size())) return too_expensive();
       if (parent->get_object().stable_erase(path.back()) == 1) return {};
     } else if (parent && parent->is_array()) {
       JsonArray& array = parent->get_array();
       if (const auto index = parse_index(path.back(), array.size())) {
+        if (!affordable(array.size() - *index)) return too_expensive();
         array.erase(array.begin() + static_cast<std::ptrdiff_t>(*index));
         return {};
       }
@@ -206,7 +219,8 @@ class Patcher {
     }
     Json* source = resolve(document_, operation.from, operation.from.size());
     if (!source) return missing(operation.op, operation.from_text);
-    Json value = *source;
+    if (!affordable(size_of(*source))) return too_expensive();
+    Json value = std::move(*source);
     if (auto erased = erase(operation.from, operation.op, operation.from_text); !erased) {
       return erased;
     }
@@ -232,8 +246,11 @@ class Patcher {
     return refuse(patch_failed(fmt::format("testing path {} failed", operation.path_text)));
   }
 
+  static constexpr std::size_t kMaxSteps = 50'000'000;
+
   Json& document_;
   std::size_t copied_ = 0;
+  std::size_t steps_ = 0;
 };
 
 }  // namespace

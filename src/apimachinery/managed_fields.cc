@@ -12,6 +12,8 @@ namespace fairlead::apimachinery {
 namespace {
 
 constexpr std::string_view kAncientManager = "ancient-changes";
+// Far more managers than an object has; entries are compared pairwise.
+constexpr std::size_t kMaxEntries = 1'000;
 
 FieldSet make_ownerless() {
   FieldSet set;
@@ -135,6 +137,7 @@ bool ManagedEntry::same_identity(const ManagedEntry& other) const {
 Result<ManagedEntries> parse_managed_fields(const Json& list) {
   const JsonArray* array = list.if_array();
   if (!array) return fail(Code::invalid, "managedFields must be a list");
+  if (array->size() > kMaxEntries) return fail(Code::invalid, "too many managed fields entries");
   ManagedEntries entries;
   for (std::size_t i = 0; i < array->size(); ++i) {
     FL_TRY(ManagedEntry entry, parse_entry((*array)[i], i));

@@ -81,6 +81,18 @@ JsonArray registered_everywhere(const std::vector<const resource::Kind*>& kinds,
   return list;
 }
 
+JsonObject int_or_string_model(const ModelOptions& options) {
+  JsonObject model;
+  model["description"] = "A number or a string.";
+  model["format"] = "int-or-string";
+  if (options.version3) {
+    model["oneOf"] = JsonArray{JsonObject{{"type", "integer"}}, JsonObject{{"type", "string"}}};
+  } else {
+    model["type"] = "string";
+  }
+  return model;
+}
+
 }  // namespace
 
 std::map<std::string, JsonObject> meta_models(const std::vector<const resource::Kind*>& kinds,
@@ -97,6 +109,7 @@ std::map<std::string, JsonObject> meta_models(const std::vector<const resource::
       JsonArray{JsonObject{{"group", ""}, {"kind", "Status"}, {"version", "v1"}}};
   add(kDeleteOptionsModel, delete_options_schema())["x-kubernetes-group-version-kind"] =
       registered_everywhere(kinds, "DeleteOptions");
+  models[std::string(kIntOrStringModel)] = int_or_string_model(options);
   return models;
 }
 

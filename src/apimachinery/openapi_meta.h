@@ -9,8 +9,8 @@
 
 namespace fairlead::apimachinery {
 
-// ObjectMeta, ListMeta, Status, DeleteOptions, Patch. Status and DeleteOptions are registered under
-// the group versions of `kinds` too, as Kubernetes has them.
+// ObjectMeta, ListMeta, Status, DeleteOptions, Patch, IntOrString. Status and DeleteOptions are
+// registered under the group versions of `kinds` too, as Kubernetes has them.
 std::map<std::string, JsonObject> meta_models(const std::vector<const resource::Kind*>& kinds,
                                               const ModelOptions& options);
 

@@ -18,7 +18,7 @@ JsonArray strings(const std::vector<std::string>& texts) {
   return JsonArray(texts.begin(), texts.end());
 }
 
-void put_type(const Schema& schema, const ModelOptions& options, JsonObject& out) {
+void put_type(const Schema& schema, JsonObject& out) {
   switch (schema.type) {
     case Schema::Type::object:
       out["type"] = "object";
@@ -39,13 +39,7 @@ void put_type(const Schema& schema, const ModelOptions& options, JsonObject& out
       out["type"] = "boolean";
       break;
     case Schema::Type::int_or_string:
-      out["format"] = "int-or-string";
-      if (options.version3) {
-        out["oneOf"] = JsonArray{JsonObject{{"type", "integer"}}, JsonObject{{"type", "string"}}};
-      } else {
-        out["type"] = "string";
-      }
-      return;
+      return;  // a reference to the shared model
     case Schema::Type::any:
       out["x-kubernetes-preserve-unknown-fields"] = true;
       return;
@@ -169,9 +163,12 @@ std::string model_name(const Kind& kind) {
 }
 
 JsonObject schema_json(const Schema& schema, const ModelOptions& options) {
+  if (schema.type == Schema::Type::int_or_string) {
+    return reference(kIntOrStringModel, options, schema.description);
+  }
   JsonObject out;
   if (!schema.description.empty()) out["description"] = schema.description;
-  put_type(schema, options, out);
+  put_type(schema, out);
   put_limits(schema, options, out);
   if (schema.type == Schema::Type::object) put_members(schema, options, out);
   if (schema.type == Schema::Type::array) {

@@ -19,6 +19,8 @@ inline constexpr std::string_view kListMetaModel = "io.k8s.apimachinery.pkg.apis
 inline constexpr std::string_view kStatusModel = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 inline constexpr std::string_view kDeleteOptionsModel =
     "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+inline constexpr std::string_view kIntOrStringModel =
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 inline constexpr std::string_view kPatchModel = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 
 // `prefix` is "#/components/schemas/" or "#/definitions/".

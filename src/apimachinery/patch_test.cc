@@ -73,6 +73,14 @@ TEST(JsonPatch, LimitsAmplification) {
     doubling.push_back(json(R"({"op":"copy","from":"/a","path":"/a/-"})"));
   EXPECT_EQ(apply_json_patch(json("{}"), doubling).error().code, 413);
 
+  JsonArray shifting;
+  JsonArray long_list;
+  for (int i = 0; i < 100'000; ++i) long_list.push_back(i);
+  for (int i = 0; i < 5'000; ++i) {
+    shifting.push_back(json(R"({"op":"add","path":"/a/0","value":1})"));
+  }
+  EXPECT_EQ(apply_json_patch(JsonObject{{"a", long_list}}, shifting).error().code, 413);
+
   std::string deep_path;
   JsonArray deep;
   for (int i = 0; i < 150; ++i) {

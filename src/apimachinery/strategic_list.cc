@@ -141,7 +141,7 @@ void order_strategic_list(const Schema& schema, JsonArray& list, const JsonArray
 Answer<> merge_strategic_list(const Schema& schema, JsonArray& list, const JsonArray& patch,
                               const JsonArray* order, const MergeItem& merge_item) {
   // Matching items by key is quadratic; honest lists are short.
-  constexpr std::size_t kMaxItems = 4'096;
+  constexpr std::size_t kMaxItems = 1'024;
   if (list.size() > kMaxItems || patch.size() > kMaxItems) {
     return refuse(request_entity_too_large("too many list items for a strategic merge patch"));
   }
