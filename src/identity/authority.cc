@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "identity/timestamp.h"
+#include "base/time_text.h"
 #include "identity/token.h"
 #include "identity/user.h"
 
@@ -89,9 +89,8 @@ Result<> Authority::open_ca(WallTime now) {
       return fail(Code::invalid, certificate_path + ": not the certificate of an authority");
     if (!pair->certificate.covers(now))
       return fail(Code::invalid, certificate_path + ": valid only from " +
-                                     encode_timestamp(pair->certificate.validity().not_before) +
-                                     " to " +
-                                     encode_timestamp(pair->certificate.validity().not_after));
+                                     rfc3339(pair->certificate.validity().not_before) + " to " +
+                                     rfc3339(pair->certificate.validity().not_after));
     ca_ = std::move(*pair);
     return {};
   }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/encoding.h"
 #include "identity/openssl_support.h"
 
 namespace fairlead::identity {
@@ -39,7 +40,7 @@ Result<std::string> fingerprint_of(const X509* x509) {
   unsigned length = 0;
   if (!X509_digest(x509, EVP_sha256(), digest.data(), &length) || length != digest.size())
     return fail(last_error(Code::invalid, "certificate"));
-  return encode_hex(digest);
+  return encode_hex(as_text(digest));
 }
 
 // The passphrase callback of someone who has none: an encrypted key fails instead of asking a

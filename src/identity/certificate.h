@@ -13,7 +13,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
-#include "identity/encoding.h"
+#include "identity/digest.h"
 #include "runtime/time.h"
 
 struct evp_pkey_st;

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "identity/timestamp.h"
+#include "base/encoding.h"
+#include "base/time_text.h"
 #include "identity/token.h"
 
 namespace fairlead::identity {
@@ -76,7 +77,7 @@ JoinTokenRecord make_record(const JoinToken& token, std::optional<WallTime> expi
                             std::string description) {
   JoinTokenRecord record;
   record.id = token.id;
-  record.secret_digest = encode_hex(sha256(token.secret));
+  record.secret_digest = encode_hex(as_text(sha256(token.secret)));
   record.expires = expires;
   record.description = std::move(description);
   return record;
@@ -86,7 +87,7 @@ Json encode_record(const JoinTokenRecord& record) {
   JsonObject object;
   object["id"] = record.id;
   object["secretDigest"] = record.secret_digest;
-  if (record.expires) object["expires"] = encode_timestamp(*record.expires);
+  if (record.expires) object["expires"] = rfc3339(*record.expires);
   if (!record.node.empty()) object["node"] = record.node;
   if (record.replaces_nodes) object["replacesNodes"] = true;
   if (!record.description.empty()) object["description"] = record.description;
@@ -106,7 +107,7 @@ Result<JoinTokenRecord> decode_record(const Json& value) {
   if (record.secret_digest.size() != 64)
     return fail(Code::invalid, "join token record " + record.id + ": secretDigest");
   if (!expires.empty()) {
-    FL_TRY(record.expires, parse_timestamp(expires));
+    FL_TRY(record.expires, parse_rfc3339(expires));
   }
   if (const Json* replaces = object->if_contains("replacesNodes")) {
     if (!replaces->is_bool()) return fail(Code::invalid, "replacesNodes must be true or false");
@@ -137,7 +138,7 @@ Result<std::vector<JoinTokenRecord>> decode_records(std::string_view text) {
 
 Result<const JoinTokenRecord*> check_join_token(const std::vector<JoinTokenRecord>& records,
                                                 const JoinToken& token, WallTime now) {
-  const std::string digest = encode_hex(sha256(token.secret));
+  const std::string digest = encode_hex(as_text(sha256(token.secret)));
   for (const JoinTokenRecord& record : records) {
     const bool proven =
         record.id == token.id && equal_in_constant_time(record.secret_digest, digest);

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/encoding.h"
 #include "identity/certificate.h"
-#include "identity/encoding.h"
+#include "identity/digest.h"
 #include "identity/token.h"
 #include "wire/yaml.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "identity/encoding.h"
+#include "base/encoding.h"
 #include "identity/test_support.h"
 
 namespace fairlead::identity {

@@ -8,6 +8,8 @@
 #include <climits>
 #include <cstring>
 
+#include "base/encoding.h"
+
 namespace fairlead::identity::openssl {
 namespace {
 
@@ -170,7 +172,7 @@ Result<std::string> key_pin_of(EVP_PKEY* key) {
   const Digest digest =
       sha256(std::string_view(reinterpret_cast<char*>(der), static_cast<std::size_t>(length)));
   OPENSSL_free(der);
-  return "sha256:" + encode_hex(digest);
+  return "sha256:" + encode_hex(as_text(digest));
 }
 
 }  // namespace fairlead::identity::openssl

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "identity/timestamp.h"
+#include "base/encoding.h"
 
 namespace fairlead::identity {
 namespace {
@@ -148,7 +148,7 @@ namespace {
 
 std::string node_token_mac(std::string_view key, std::string_view signed_part) {
   const Digest mac = hmac_sha256(key, signed_part);
-  return encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
+  return encode_base64url(as_text(mac));
 }
 
 }  // namespace

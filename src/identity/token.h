@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "identity/encoding.h"
+#include "identity/digest.h"
 #include "identity/user.h"
 #include "runtime/time.h"
 #include "wire/json.h"

@@ -3,37 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "identity/test_support.h"
-#include "identity/timestamp.h"
 
 namespace fairlead::identity {
 namespace {
 
 using namespace testing;
-
-// Base64 in both alphabets round-trips and refuses what is not canonical.
-TEST(Encoding, base64) {
-  for (const char* text : {"", "f", "fo", "foo", "foob", "fooba", "foobar", "\xff\xfe\xfb"}) {
-    EXPECT_EQ(must(decode_base64(encode_base64(text))), text);
-    EXPECT_EQ(must(decode_base64url(encode_base64url(text))), text);
-  }
-  EXPECT_EQ(encode_base64("fo"), "Zm8=");
-  EXPECT_EQ(encode_base64url("\xff\xfe\xfb"), "__77");
-  EXPECT_EQ(must(decode_base64("Zm\n 8=\n")), "fo");
-  for (const char* bad :
-       {"Z", "Zm8", "Zm9=", "Zm8==", "Z===", "Zm8=Zm8=", "Zm-8", "====", "Zm8\x80"})
-    EXPECT_FALSE(decode_base64(bad)) << bad;
-  for (const char* bad : {"Z", "Zm9", "Zm8=", "Zm+8", "Zm 8"})
-    EXPECT_FALSE(decode_base64url(bad)) << bad;
-}
-
-// Times survive their text form to the second; nonsense is refused.
-TEST(Timestamp, round_trip) {
-  EXPECT_EQ(encode_timestamp(kNow), "2030-06-01T00:00:00Z");
-  EXPECT_EQ(must(parse_timestamp("2030-06-01T00:00:00Z")), kNow);
-  for (const char* bad : {"", "2030-06-01", "2030-02-30T00:00:00Z", "2030-06-01T24:00:00Z",
-                          "2030-06-01T00:00:00+", "9999-01-01T00:00:00Z", "2030-06-01t00:00:00Z"})
-    EXPECT_FALSE(parse_timestamp(bad)) << bad;
-}
 
 // Generated tokens have 256 bits and differ.
 TEST(Token, generated_tokens_differ) {

@@ -1,4 +1,4 @@
-// Digests, text encodings and random text for credentials. Pure; randomness is passed in.
+// Digests and random bytes for credentials. Pure; randomness is passed in.
 #pragma once
 
 #include <array>
@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace fairlead::identity {
 
 // 64 uniform bits a call. Production passes Runtime::random(), which nobody can predict.
@@ -20,6 +18,12 @@ std::string random_bytes(const Random& random, std::size_t count);
 
 using Digest = std::array<std::uint8_t, 32>;
 Digest sha256(std::string_view bytes);
+Digest hmac_sha256(std::string_view key, std::string_view bytes);
+
+inline std::string_view as_text(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
 // For unordered containers: a digest is as uniform as can be already.
 struct DigestHash {
   std::size_t operator()(const Digest& digest) const {
@@ -28,18 +32,8 @@ struct DigestHash {
     return hash;
   }
 };
-Digest hmac_sha256(std::string_view key, std::string_view bytes);
 
 // For secrets: takes the same time wherever the first difference is. Lengths are no secret.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
-
-std::string encode_hex(std::string_view bytes);
-std::string encode_hex(const Digest& digest);
-std::string encode_base64(std::string_view bytes);
-// RFC 4648 with padding. White space is skipped, as in kubeconfig files folded by people.
-Result<std::string> decode_base64(std::string_view text);
-// The URL-safe alphabet without padding, for tokens.
-std::string encode_base64url(std::string_view bytes);
-Result<std::string> decode_base64url(std::string_view text);
 
 }  // namespace fairlead::identity
