@@ -1,8 +1,11 @@
 // JSON text out of values. Every stored object and every response passes here, so it is one pass
 // over the value, appending runs of plain characters at a time.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <memory>
 
 #include "wire/json.h"
 
@@ -25,40 +28,117 @@ constexpr std::array<char, 256> kEscapes = [] {
   return table;
 }();
 
-void append_string(std::string& out, std::string_view text) {
-  out.push_back('"');
-  std::size_t plain = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const char escape = kEscapes[c];
-    if (escape == 0) [[likely]]
-      continue;
-    out.append(text.substr(plain, i - plain));
-    out.push_back('\\');
-    if (escape == 'u') {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      out.append("u00");
-      out.push_back(kHex[c >> 4]);
-      out.push_back(kHex[c & 15]);
-    } else {
-      out.push_back(escape);
-    }
-    plain = i + 1;
+// Where text grows. Kept per thread between uses, so that encoding an object costs one allocation
+// of exactly its size: encoded objects are held for long and in great numbers.
+class Buffer {
+ public:
+  // Room for `size` more bytes; the place to write them, followed by commit().
+  char* reserve(std::size_t size) {
+    if (capacity_ - used_ < size) [[unlikely]]
+      grow(size);
+    return bytes_.get() + used_;
   }
-  out.append(text.substr(plain));
+  void commit(const char* end) { used_ = static_cast<std::size_t>(end - bytes_.get()); }
+  void push_back(char c) {
+    *reserve(1) = c;
+    ++used_;
+  }
+  void append(std::string_view text) {
+    std::memcpy(reserve(text.size()), text.data(), text.size());
+    used_ += text.size();
+  }
+  void append(std::size_t count, char c) {
+    std::memset(reserve(count), c, count);
+    used_ += count;
+  }
+  std::string_view view() const { return {bytes_.get(), used_}; }
+
+  // Empties it, and gives memory back after an unusually large text.
+  void reset() {
+    constexpr std::size_t kKept = 1 << 20;
+    used_ = 0;
+    if (capacity_ > kKept) {
+      bytes_.reset();
+      capacity_ = 0;
+    }
+  }
+
+ private:
+  void grow(std::size_t size) {
+    const std::size_t capacity =
+        std::max(used_ + size, std::max<std::size_t>(2 * capacity_, 4'096));
+    auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
+    if (used_ > 0) std::memcpy(bytes.get(), bytes_.get(), used_);
+    bytes_ = std::move(bytes);
+    capacity_ = capacity;
+  }
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t used_ = 0;
+};
+
+// True if none of the eight characters needs an escape; may also be false for some that do not.
+bool is_plain(std::uint64_t eight) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x8080808080808080;
+  const auto below = [](std::uint64_t x, std::uint64_t limit) { return (x - kOnes * limit) & ~x; };
+  return ((below(eight, 0x20) | below(eight ^ kOnes * '"', 1) | below(eight ^ kOnes * '\\', 1)) &
+          kHigh) == 0;
+}
+
+char* escape(char* at, unsigned char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  *at++ = '\\';
+  if (kEscapes[c] != 'u') {
+    *at++ = kEscapes[c];
+    return at;
+  }
+  for (const char digit : {'u', '0', '0', kHex[c >> 4], kHex[c & 15]}) *at++ = digit;
+  return at;
+}
+
+void append_string(Buffer& out, std::string_view text) {
+  constexpr std::size_t kWorst = 6;  // \u00XX
+  // In pieces, so that a long text does not ask for six times its size at once.
+  constexpr std::size_t kPiece = 4'096;
+  out.push_back('"');
+  for (std::size_t from = 0; from < text.size(); from += kPiece) {
+    const std::string_view piece = text.substr(from, kPiece);
+    char* at = out.reserve(kWorst * piece.size());
+    std::size_t i = 0;
+    while (i < piece.size()) {
+      std::uint64_t eight = 0;
+      if (i + sizeof eight <= piece.size()) {
+        std::memcpy(&eight, piece.data() + i, sizeof eight);
+        if (is_plain(eight)) [[likely]] {
+          std::memcpy(at, &eight, sizeof eight);
+          at += sizeof eight;
+          i += sizeof eight;
+          continue;
+        }
+      }
+      const auto c = static_cast<unsigned char>(piece[i++]);
+      if (kEscapes[c] == 0) [[likely]] {
+        *at++ = static_cast<char>(c);
+      } else {
+        at = escape(at, c);
+      }
+    }
+    out.commit(at);
+  }
   out.push_back('"');
 }
 
 template <class Integer>
-void append_integer(std::string& out, Integer number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  out.append(digits, end);
+void append_integer(Buffer& out, Integer number) {
+  constexpr std::size_t kDigits = 20;  // of the longest, with its sign
+  char* at = out.reserve(kDigits);
+  out.commit(std::to_chars(at, at + kDigits, number).ptr);
 }
 
 // As Go's encoding/json: plain notation between 1e-6 and 1e21, so 3.0 is "3"; otherwise scientific
 // with the exponent's leading zero dropped on the negative side ("1e-7", "1e+21").
-void append_double(std::string& out, double number) {
+void append_double(Buffer& out, double number) {
   if (!std::isfinite(number)) {  // JSON has no such number; parsing never makes one
     out.append("null");
     return;
@@ -78,11 +158,12 @@ void append_double(std::string& out, double number) {
   if (zero == std::string_view::npos) {
     out.append(text);
   } else {
-    out.append(text.substr(0, zero + 2)).append(text.substr(zero + 3));
+    out.append(text.substr(0, zero + 2));
+    out.append(text.substr(zero + 3));
   }
 }
 
-void append_scalar(std::string& out, const Json& value) {
+void append_scalar(Buffer& out, const Json& value) {
   switch (value.kind()) {
     case bj::kind::null:
       out.append("null");
@@ -108,7 +189,7 @@ void append_scalar(std::string& out, const Json& value) {
   }
 }
 
-void append_compact(std::string& out, const Json& value) {
+void append_compact(Buffer& out, const Json& value) {
   if (const JsonObject* object = value.if_object()) {
     char separator = '{';
     for (const auto& member : *object) {
@@ -134,8 +215,11 @@ void append_compact(std::string& out, const Json& value) {
   }
 }
 
-void append_pretty(std::string& out, const Json& value, std::size_t indent) {
-  const auto new_line = [&out](std::size_t width) { out.append("\n").append(width, ' '); };
+void append_pretty(Buffer& out, const Json& value, std::size_t indent) {
+  const auto new_line = [&out](std::size_t width) {
+    out.push_back('\n');
+    out.append(width, ' ');
+  };
   if (const JsonObject* object = value.if_object(); object && !object->empty()) {
     out.push_back('{');
     bool first = true;
@@ -165,22 +249,37 @@ void append_pretty(std::string& out, const Json& value, std::size_t indent) {
   }
 }
 
+// Encoding never calls itself from outside, so one buffer per thread is enough.
+template <class Append>
+auto with_buffer(const Append& append) {
+  thread_local Buffer buffer;
+  auto result = append(buffer);
+  buffer.reset();
+  return result;
+}
+
 }  // namespace
 
-void encode_json_to(std::string& out, const Json& value) { append_compact(out, value); }
+void encode_json_to(std::string& out, const Json& value) {
+  with_buffer([&](Buffer& buffer) {
+    append_compact(buffer, value);
+    out.append(buffer.view());
+    return 0;
+  });
+}
 
 std::string encode_json(const Json& value) {
-  // Most objects are one to two kilobytes; one allocation covers them, growth doubles beyond.
-  std::string out;
-  if (value.is_structured()) out.reserve(2'048);
-  append_compact(out, value);
-  return out;
+  return with_buffer([&](Buffer& buffer) {
+    append_compact(buffer, value);
+    return std::string(buffer.view());
+  });
 }
 
 std::string encode_json_pretty(const Json& value) {
-  std::string out;
-  append_pretty(out, value, 0);
-  return out;
+  return with_buffer([&](Buffer& buffer) {
+    append_pretty(buffer, value, 0);
+    return std::string(buffer.view());
+  });
 }
 
 }  // namespace fairlead::wire

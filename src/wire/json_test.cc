@@ -47,6 +47,30 @@ TEST(Json, OtherSpellingsAreNormalised) {
   }
 }
 
+// Characters that need an escape get it wherever they stand, also across the encoder's pieces.
+TEST(Json, EscapesStandAnywhere) {
+  for (const std::size_t length : {1, 7, 8, 9, 17, 4'095, 4'096, 4'097}) {
+    for (const std::size_t at : {std::size_t{0}, length / 2, length - 1}) {
+      for (const char c : {'"', '\\', '\n', '\x01', '\x1f', '\x20', '\x7f'}) {
+        std::string text(length, 'x');
+        text[at] = c;
+        const std::string encoded = encode_json(Json(text));
+        EXPECT_EQ(parsed(encoded), Json(text));
+        EXPECT_EQ(encoded.size() > length + 2, c < 0x20 || c == '"' || c == '\\');
+      }
+    }
+  }
+  EXPECT_EQ(encode_json(Json("ü🐙ü🐙ü🐙")), "\"ü🐙ü🐙ü🐙\"");
+}
+
+// Appending goes on where the text ended.
+TEST(Json, AppendsToText) {
+  std::string text = "[";
+  encode_json_to(text, Json(1));
+  encode_json_to(text, Json(","));
+  EXPECT_EQ(text, "[1\",\"");
+}
+
 // Integers keep their kind and value over the whole 64-bit range; they never pass through a double.
 TEST(Json, IntegersAreExact) {
   EXPECT_EQ(parsed("9007199254740993").as_int64(), 9007199254740993);
