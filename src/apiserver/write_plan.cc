@@ -5,6 +5,7 @@
 
 #include "apimachinery/generate_name.h"
 #include "apimachinery/json_patch.h"
+#include "apimachinery/kube_protobuf.h"
 #include "apimachinery/managed_fields.h"
 #include "apimachinery/merge_patch.h"
 #include "apimachinery/server_side_apply.h"
@@ -89,9 +90,21 @@ Answer<> take_namespace(const WriteContext& context, Json& object) {
   return {};
 }
 
+// Empty lists and maps in metadata mean the same as none, and are kept as none.
+void drop_empty_metadata(Json& object) {
+  JsonObject& metadata = metadata_of(object);
+  for (const std::string_view name : {"finalizers", "ownerReferences", "labels", "annotations"}) {
+    const Json* value = metadata.if_contains(name);
+    if (value && (value->is_null() || (value->is_array() && value->get_array().empty()) ||
+                  (value->is_object() && value->get_object().empty())))
+      metadata.erase(name);
+  }
+}
+
 // `prepare` and every check. `live` null on create.
 Answer<> finish(const WriteContext& context, Json& object, const Json* live, Write write) {
   const Kind& kind = *context.kind;
+  drop_empty_metadata(object);
   resource::apply_defaults(kind.schema, object);
   FieldErrors errors = resource::check_metadata(kind, object);
   if (live)
@@ -255,6 +268,11 @@ bool has_finalizers(const Json& object) {
 
 Answer<Body> decode_body(std::string_view content, apimachinery::Format format) {
   if (content.empty()) return Body{};
+  if (format == apimachinery::Format::protobuf) {
+    Result<Json> decoded = apimachinery::decode_kube_protobuf(content);
+    if (!decoded) return refuse(apimachinery::bad_request(decoded.error().message));
+    return Body{std::move(*decoded), {}};
+  }
   auto parsed =
       format == apimachinery::Format::yaml ? wire::parse_yaml(content) : wire::parse_json(content);
   if (!parsed)

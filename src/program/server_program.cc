@@ -7,6 +7,9 @@
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
 #include "base/log.h"
+#include "controllers/expirer.h"
+#include "controllers/garbage_collector.h"
+#include "controllers/namespace_terminator.h"
 #include "http/server.h"
 #include "identity/authorizer.h"
 #include "program/audit_file.h"
@@ -78,6 +81,9 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
                             .authorizer = authorizer,
                             .metrics = metrics},
                            {.reads = config.flags.max_reads, .writes = config.flags.max_writes});
+  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
+  controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer());
+  controllers::Expirer expirer(runtime, catalog, cache, api.writer());
   std::unique_ptr<AuditFile> audit;
   if (!config.flags.audit_log.empty()) {
     FL_CO_TRY(audit, AuditFile::open(config.flags.audit_log));
@@ -111,6 +117,9 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   if (ready) {
     scope.spawn(identity->maintain());
     scope.spawn(compact_now_and_then(runtime, opened));
+    scope.spawn(garbage.run());
+    scope.spawn(namespaces.run());
+    scope.spawn(expirer.run());
     std::printf("fairlead server ready on %s, store %s, kubeconfig %s/admin.kubeconfig\n",
                 url.c_str(), opened.description.c_str(), config.flags.data.c_str());
     std::fflush(stdout);

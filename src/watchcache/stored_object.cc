@@ -1,9 +1,10 @@
 #include "watchcache/stored_object.h"
 
 #include <algorithm>
-#include <charconv>
+#include <chrono>
 
 #include "base/check.h"
+#include "base/time_text.h"
 
 namespace fairlead::watchcache {
 namespace {
@@ -46,6 +47,33 @@ std::vector<std::pair<std::string, std::string>> read_labels(const Json& object)
     if (value.is_string()) labels.emplace_back(key, value.get_string());
   std::ranges::sort(labels);
   return labels;
+}
+
+std::vector<Owner> read_owners(const Json& object) {
+  std::vector<Owner> owners;
+  const Json* list = wire::find(object, "metadata.ownerReferences");
+  if (!list || !list->is_array()) return owners;
+  for (const Json& entry : list->get_array()) {
+    const Json* blocks = wire::find(entry, "blockOwnerDeletion");
+    owners.push_back({.api_version = std::string(wire::find_string(entry, "apiVersion")),
+                      .kind = std::string(wire::find_string(entry, "kind")),
+                      .name = std::string(wire::find_string(entry, "name")),
+                      .uid = std::string(wire::find_string(entry, "uid")),
+                      .blocks_deletion = blocks && blocks->is_bool() && blocks->get_bool()});
+  }
+  return owners;
+}
+
+bool has_finalizer(const Json& object, std::string_view name) {
+  const Json* list = wire::find(object, "metadata.finalizers");
+  return list && list->is_array() && std::ranges::any_of(list->get_array(), [&](const Json& entry) {
+           return entry.is_string() && entry.get_string() == name;
+         });
+}
+
+std::int64_t read_created(const Json& object) {
+  const auto time = parse_rfc3339(wire::find_string(object, "metadata.creationTimestamp"));
+  return time ? std::chrono::floor<std::chrono::seconds>(time->time_since_epoch()).count() : 0;
 }
 
 }  // namespace
@@ -186,6 +214,12 @@ Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view sto
   object->uid = wire::find_string(value, "metadata.uid");
   if (object->name.empty()) return fail(Code::corrupt, "stored object has no name");
   object->deleting = !wire::find_string(value, "metadata.deletionTimestamp").empty();
+  if (object->deleting) {
+    object->waits_for_dependents = has_finalizer(value, "foregroundDeletion");
+    object->orphans_dependents = has_finalizer(value, "orphan");
+  }
+  object->owners = read_owners(value);
+  object->created_at = read_created(value);
   object->labels = read_labels(value);
   object->fields.reserve(kind.selectable.size());
   for (const std::string& path : kind.selectable)

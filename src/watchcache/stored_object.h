@@ -22,6 +22,15 @@
 
 namespace fairlead::watchcache {
 
+// One entry of metadata.ownerReferences.
+struct Owner {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool blocks_deletion = false;  // blockOwnerDeletion
+};
+
 struct Object {
   std::string namespace_name;  // empty for cluster-scoped kinds
   std::string name;
@@ -32,7 +41,11 @@ struct Object {
   std::uint32_t version_length = 0;
   std::vector<std::pair<std::string, std::string>> labels;  // sorted by key
   std::vector<std::string> fields;  // values of kind.selectable, in that order
-  bool deleting = false;            // metadata.deletionTimestamp is set
+  std::vector<Owner> owners;
+  std::int64_t created_at = 0;        // metadata.creationTimestamp, seconds since 1970
+  bool deleting = false;              // metadata.deletionTimestamp is set
+  bool waits_for_dependents = false;  // deleting, with finalizer foregroundDeletion
+  bool orphans_dependents = false;    // deleting, with finalizer orphan
 
   // "namespace/name", or the name alone: the order of lists.
   std::string key() const;

@@ -1,0 +1,33 @@
+// Expirer: removes objects of kinds with a time to live (Events) when it has passed since they were
+// last written.
+#pragma once
+
+#include "apiserver/object_writer.h"
+#include "resource/catalog.h"
+#include "runtime/runtime.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::controllers {
+
+// When an Event last happened: the latest of its own times. Pure.
+resource::Moment last_written(const Json& object);
+
+class Expirer {
+ public:
+  Expirer(runtime::Runtime& runtime, const resource::Catalog& catalog,
+          watchcache::WatchCache& cache, apiserver::ObjectWriter& writer)
+      : runtime_(runtime), catalog_(catalog), cache_(cache), writer_(writer) {}
+
+  // Looks every half minute, until cancelled.
+  Task<void> run();
+
+ private:
+  Task<void> sweep(const resource::Kind& kind);
+
+  runtime::Runtime& runtime_;
+  const resource::Catalog& catalog_;
+  watchcache::WatchCache& cache_;
+  apiserver::ObjectWriter& writer_;
+};
+
+}  // namespace fairlead::controllers

@@ -1,0 +1,41 @@
+// NamespaceTerminator: empties a namespace whose deletion was asked for, then lets it go.
+//
+// Nothing can be created in it any more (apiserver::NamespaceLifecycle compares the namespace in
+// the same transaction), so once a fresh look shows it empty, it is empty.
+#pragma once
+
+#include <string>
+
+#include "apiserver/object_writer.h"
+#include "client/work_queue.h"
+#include "controllers/object_id.h"
+#include "resource/catalog.h"
+#include "runtime/runtime.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::controllers {
+
+class NamespaceTerminator {
+ public:
+  NamespaceTerminator(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                      watchcache::WatchCache& cache, apiserver::ObjectWriter& writer);
+
+  // Until cancelled.
+  Task<void> run();
+
+ private:
+  void rebuild();
+  Task<void> work();
+  Task<apiserver::Answer<>> reconcile(std::string name);
+  // Asks for the deletion of everything in the namespace; true when there is nothing.
+  Task<apiserver::Answer<bool>> empty_out(std::string name);
+
+  runtime::Runtime& runtime_;
+  const resource::Catalog& catalog_;
+  const resource::Kind& namespaces_;
+  watchcache::WatchCache& cache_;
+  apiserver::ObjectWriter& writer_;
+  client::WorkQueue<std::string> queue_;
+};
+
+}  // namespace fairlead::controllers
