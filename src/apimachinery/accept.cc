@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "apimachinery/kube_protobuf.h"
 #include "apimachinery/media_type.h"
 
 namespace fairlead::apimachinery {
@@ -113,6 +114,7 @@ Answer<Format> body_format(std::string_view content_type) {
   const MediaType type = parse_media_type(content_type);
   if (type.text() == "application/json") return Format::json;
   if (type.text() == "application/yaml") return Format::yaml;
+  if (type.text() == kKubeProtobuf) return Format::protobuf;
   return refuse(unsupported_media_type(kBodyTypes));
 }
 

@@ -10,7 +10,7 @@
 
 namespace fairlead::apimachinery {
 
-enum class Format { json, yaml };
+enum class Format { json, yaml, protobuf };  // protobuf for request bodies only
 
 // What the answer is turned into.
 enum class Shape {

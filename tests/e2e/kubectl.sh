@@ -1,0 +1,140 @@
+#!/bin/bash
+# kubectl does on a Fairlead server everything it does on Kubernetes.
+# time-limit: 240
+. "$(dirname "$0")/../lib.sh"
+start_server one
+
+# --- looking around
+expect "api-versions" '^fairlead.dev/v1alpha1$' kubectl api-versions
+expect "api-resources" 'networkattachments +na .*NetworkAttachment' kubectl api-resources
+expect "namespaces" 'default +Active' kubectl get namespaces
+expect "version" 'Server Version: v1\.' kubectl version
+expect "explain a kind" 'KIND: +Subnet' kubectl explain subnet
+expect "explain a field" 'vni' kubectl explain subnet.spec --recursive
+expect "explain a core kind" 'KIND: +ConfigMap' kubectl explain configmap
+expect "auth can-i" '^yes$' kubectl auth can-i create subnets
+expect "auth can-i as a viewer" '^no$' kubectl auth can-i create subnets --as someone --as-group fairlead:viewers
+expect "whoami" 'fairlead:admin' kubectl auth whoami
+
+# --- create, get in every form
+cat >"$WORK/subnet.yaml" <<'YAML'
+apiVersion: fairlead.dev/v1alpha1
+kind: Subnet
+metadata: {name: blue, labels: {tier: front}}
+spec: {ipv4: 10.1.0.0/24, vni: 7}
+YAML
+expect "create" 'subnet.fairlead.dev/blue created' kubectl create -f "$WORK/subnet.yaml"
+refuse "create twice" 'AlreadyExists.*"blue" already exists' kubectl create -f "$WORK/subnet.yaml"
+expect "get" '^blue .*10\.1\.0\.0/24' kubectl get subnets
+expect "get wide" '^NAME' kubectl get subnets -o wide
+expect "get yaml" 'vni: 7' kubectl get subnet blue -o yaml
+equal "get jsonpath" "$(kubectl get sn blue -o 'jsonpath={.spec.vni}')" 7
+equal "generation" "$(kubectl get sn blue -o 'jsonpath={.metadata.generation}')" 1
+expect "describe" 'Name: +blue' kubectl describe subnet blue
+expect "label selector" '^subnet.fairlead.dev/blue$' kubectl get sn -l tier=front -o name
+equal "label selector without match" "$(kubectl get sn -l tier=back -o name)" ""
+expect "field selector" '^subnet.fairlead.dev/blue$' kubectl get sn --field-selector spec.vni=7 -o name
+refuse "unknown field selector" 'field label not supported' kubectl get sn --field-selector spec.nope=7
+refuse "missing object" 'NotFound' kubectl get subnet green
+refuse "missing namespace" 'namespaces "nowhere" not found' kubectl create -n nowhere -f "$WORK/subnet.yaml"
+
+# --- apply, client and server side
+expect "apply unchanged" 'blue (configured|unchanged)' kubectl apply -f "$WORK/subnet.yaml"
+expect "apply again" 'blue unchanged' kubectl apply -f "$WORK/subnet.yaml"
+sed -i 's/tier: front/tier: middle/' "$WORK/subnet.yaml"
+expect "diff" '\+ +tier: middle' kubectl diff -f "$WORK/subnet.yaml"
+expect "apply a change" 'blue configured' kubectl apply -f "$WORK/subnet.yaml"
+equal "applied" "$(kubectl get sn blue -o 'jsonpath={.metadata.labels.tier}')" middle
+cat >"$WORK/map.yaml" <<'YAML'
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {colour: red}
+YAML
+expect "server-side apply" 'settings serverside-applied' kubectl apply --server-side --field-manager a -f "$WORK/map.yaml"
+sed -i 's/colour: red/colour: green/' "$WORK/map.yaml"
+refuse "conflict" 'conflict with "a".*\.data\.colour|Apply failed with 1 conflict' \
+  kubectl apply --server-side --field-manager b -f "$WORK/map.yaml"
+expect "forced" 'serverside-applied' kubectl apply --server-side --field-manager b --force-conflicts -f "$WORK/map.yaml"
+equal "forced value" "$(kubectl get cm settings -o 'jsonpath={.data.colour}')" green
+
+# --- validation
+refuse "strict validation" 'unknown field "spec.bogus"' kubectl create -f - <<'YAML'
+apiVersion: fairlead.dev/v1alpha1
+kind: Subnet
+metadata: {name: odd}
+spec: {ipv4: 10.2.0.0/24, vni: 8, bogus: 1}
+YAML
+refuse "a bad value" 'spec.vni: Invalid value' kubectl create -f - <<'YAML'
+apiVersion: fairlead.dev/v1alpha1
+kind: Subnet
+metadata: {name: odd}
+spec: {ipv4: 10.2.0.0/24, vni: 0}
+YAML
+refuse "an immutable field" 'immutable' kubectl patch sn blue --type merge -p '{"spec":{"vni":9}}'
+expect "dry run" 'created \(server dry run\)' kubectl create configmap ghost --from-literal=a=b --dry-run=server
+refuse "dry run stored nothing" 'NotFound' kubectl get configmap ghost
+
+# --- patches and edits
+check "merge patch" kubectl patch sn blue --type merge -p '{"metadata":{"labels":{"a":"1"}}}'
+check "json patch" kubectl patch sn blue --type json -p '[{"op":"add","path":"/metadata/labels/b","value":"2"}]'
+refuse "strategic patch on our kinds" 'not supported|UnsupportedMediaType|media type' kubectl patch sn blue --type strategic -p '{}'
+check "strategic patch on core kinds" kubectl patch cm settings -p '{"data":{"size":"xl"}}'
+equal "all patches" "$(kubectl get sn blue -o 'jsonpath={.metadata.labels.a}{.metadata.labels.b}')" 12
+check "label" kubectl label sn blue c=3
+check "annotate" kubectl annotate sn blue note=hello
+EDITOR="sed -i s/note:\ hello/note:\ edited/" check "edit" kubectl edit sn blue
+equal "edited" "$(kubectl get sn blue -o 'jsonpath={.metadata.annotations.note}')" edited
+check "status patch" kubectl patch sn blue --subresource=status --type merge -p '{"status":{"validated":true}}'
+equal "generation counts the spec only" "$(kubectl get sn blue -o 'jsonpath={.metadata.generation}')" 1
+check "wait" kubectl wait sn/blue --for=jsonpath='{.status.validated}'=true --timeout=20s
+
+# --- watch
+kubectl get sn -w -o name >"$WORK/watched" 2>&1 &
+STARTED+=($!)
+wait_until 20 "first watched object" grep -q blue "$WORK/watched"
+sed 's/name: blue/name: cyan/; s/vni: 7/vni: 17/' "$WORK/subnet.yaml" | kubectl create -f - >/dev/null
+wait_until 20 "watched creation" grep -q cyan "$WORK/watched"
+
+# --- paging
+for i in $(seq 1 12); do
+  printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page-%02d}\n---\n' "$i"
+done | kubectl create -f - >/dev/null
+equal "chunks" "$(kubectl get cm --chunk-size=5 -o name | grep -c page-)" 12
+
+# --- deletion
+check "delete" kubectl delete sn cyan
+refuse "deleted" 'NotFound' kubectl get sn cyan
+owner=$(kubectl get cm settings -o 'jsonpath={.metadata.uid}')
+dependent() {
+  kubectl create -f - >/dev/null <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: $1
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: ${2:-settings}, uid: $owner, blockOwnerDeletion: true}]
+YAML
+}
+dependent child
+check "background deletion" kubectl delete cm settings
+wait_until 20 "collection of the dependent" bash -c '! kubectl get cm child'
+check "a new owner" kubectl create cm settings
+owner=$(kubectl get cm settings -o 'jsonpath={.metadata.uid}')
+dependent child
+check "foreground deletion" kubectl delete cm settings --cascade=foreground --timeout=20s
+refuse "the dependent went first" 'NotFound' kubectl get cm child
+check "a new owner" kubectl create cm settings
+owner=$(kubectl get cm settings -o 'jsonpath={.metadata.uid}')
+dependent child
+check "orphan deletion" kubectl delete cm settings --cascade=orphan --timeout=20s
+wait_until 20 "release of the orphan" bash -c '[ -z "$(kubectl get cm child -o "jsonpath={.metadata.ownerReferences}")" ]'
+check "namespace" kubectl create namespace away
+check "something in it" kubectl create -n away cm inside
+check "namespace deletion" kubectl delete namespace away --timeout=30s
+refuse "its content went too" 'NotFound' kubectl get -n away cm inside
+check "delete all of a label" kubectl delete cm --all
+equal "all gone" "$(kubectl get cm -o name)" ""
+
+# --- a clean end
+kill -TERM "$SERVER_PID"
+wait "$SERVER_PID" || die "SIGTERM: exit status $?"
