@@ -205,6 +205,12 @@ Written SqliteWriter::import(const std::vector<KeyValue>& items) {
   });
 }
 
+Result<> SqliteWriter::check_integrity() {
+  FL_TRY(const std::string verdict, database_.query_text("PRAGMA quick_check(1)"));
+  if (verdict != "ok") return fail(Code::corrupt, verdict);
+  return {};
+}
+
 Written SqliteWriter::finish_import(Revision head) {
   Written written = in_transaction([&]() -> Result<> {
     FL_CHECKED(write_meta(database_, "head", head));

@@ -56,6 +56,7 @@ class SqliteWriter {
   // For restoring: puts a value into its place in history without making a new one.
   Written import(const std::vector<KeyValue>& items);
   Written finish_import(Revision head);
+  Result<> check_integrity();
 
  private:
   struct Latest {

@@ -1,0 +1,38 @@
+// Backup and restore, for every store, in one format (backup_format.h).
+//
+//   back_up        any Store → file, while it serves: pages of one revision, so it is consistent
+//   verify_backup  reads a file to its end and checks it
+//   restore_sqlite file → a new SqliteStore folder; objects keep their resourceVersions
+//   load_backup    file → any empty Store, by transactions; objects get new resourceVersions
+//
+// A restored SqliteStore continues at a revision far beyond that of the backup, with everything
+// before compacted: clients have seen revisions that the backup knows nothing of, and must not take
+// new changes for those. They get 410 Gone once and list again.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+#include "runtime/task.h"
+#include "store/backup_format.h"
+#include "store/store.h"
+
+namespace fairlead::store {
+
+// Replaces a file of that name only when the new one is complete and on disk.
+Task<Result<BackupSummary>> back_up(runtime::Runtime& runtime, Store& store, std::string path);
+
+Result<BackupSummary> verify_backup(const std::string& path);
+
+// Fails with already_exists if the folder holds a database, with unavailable if a server uses it.
+// Verifies first; a restore that fails or is killed leaves no database behind.
+Result<BackupSummary> restore_sqlite(const std::string& path, const std::string& directory);
+
+// Fails with already_exists if the store holds anything. Verifies first; a load that fails on the
+// way leaves the store partly filled, to be cleared before it is tried again.
+Task<Result<BackupSummary>> load_backup(runtime::Runtime& runtime, Store& store, std::string path);
+
+inline constexpr Revision kRestoreGap = 1'000'000'000;
+
+}  // namespace fairlead::store
