@@ -1,0 +1,310 @@
+// EtcdStore in the virtual world: two servers on a cluster of three members,
+// under every fault that a client can see, over many seeds. And the model
+// itself, where its words matter.
+#include "sim/etcd_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "runtime/scope.h"
+#include "sim/checkers.h"
+#include "sim/etcd_members.h"
+#include "sim/faults.h"
+#include "sim/seeds.h"
+#include "store/etcd_store.h"
+
+namespace fairlead::sim {
+namespace {
+
+using store::EtcdOptions;
+using store::EtcdStore;
+namespace etcd = wire::etcd;
+
+constexpr int kMembers = 3;
+constexpr int kServers = 2;
+constexpr int kWriters = 3;
+constexpr int kKeys = 20;
+
+EtcdOptions options_for(int server) {
+  EtcdOptions options;
+  for (int i = 0; i < kMembers; ++i)
+    options.endpoints.push_back(
+        {.host = "etcd" + std::to_string((server + i) % kMembers), .port = 2379});
+  options.log_changes = 64;
+  return options;
+}
+
+std::string text_of(const Bytes& bytes) { return std::string(bytes.view()); }
+
+// Everything that the programs tell the judges.
+struct Story {
+  explicit Story(World& world) : etcd(world) {}
+  EtcdMembers etcd;
+  DurabilityChecker durability;
+  HistoryChecker history;
+  bool quiet = false;
+  int written = 0;
+  std::array<store::Revision, kServers> reached{};
+};
+
+HistoryEvent event_of(const store::Change& change) {
+  HistoryEvent event{.version = change.current.modified.number(), .key = change.current.key};
+  if (!change.erased) event.value = text_of(change.current.value);
+  return event;
+}
+
+// Creates, changes and erases a few keys that everybody fights over, several in
+// one transaction.
+Task<void> write_on(Machine& machine, EtcdStore& store, Story& story, std::string name) {
+  for (int round = 0; !story.quiet; ++round) {
+    store::Transaction transaction;
+    std::vector<DurabilityChecker::OperationId> ids;
+    std::vector<std::string> keys;
+    for (std::uint64_t i = 0, n = 1 + machine.random() % 3; i < n; ++i) {
+      const std::string key = "k" + std::to_string(machine.random() % kKeys);
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+    bool readable = true;
+    for (const std::string& key : keys) {
+      const auto found = co_await store.get(key);
+      readable = readable && found;
+      if (!readable) break;
+      const store::Revision at = *found ? (*found)->modified.revision : 0;
+      transaction.compares.push_back({.key = key, .modified = at});
+      const bool erase = at != 0 && machine.random() % 4 == 0;
+      const std::string value = name + "-" + std::to_string(round);
+      transaction.operations.push_back(
+          {.kind = erase ? store::Operation::Kind::erase : store::Operation::Kind::put,
+           .key = key,
+           .value = erase ? Bytes() : Bytes(value)});
+    }
+    if (readable) {
+      for (const store::Operation& operation : transaction.operations)
+        ids.push_back(
+            story.durability.attempt(operation.key, operation.kind == store::Operation::Kind::erase
+                                                        ? std::nullopt
+                                                        : std::optional(text_of(operation.value))));
+      const auto committed = co_await store.commit(std::move(transaction));
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (committed) {
+          const store::Place place{committed->revision, static_cast<std::uint32_t>(i)};
+          story.durability.acknowledged(ids[i], place.number());
+        } else if (committed.error().code != Code::timeout) {
+          story.durability.refused(ids[i]);
+        }
+      }
+      if (committed) ++story.written;
+    }
+    (void)co_await runtime::sleep(machine, Duration(1ms) * (machine.random() % 250));
+  }
+}
+
+// A cache as the server keeps one: list, watch, start over when gone.
+Task<void> watch_on(Machine& machine, EtcdStore& store, Story& story, int server,
+                    HistoryChecker::Watcher& told) {
+  for (;;) {
+    const auto listing = co_await store.list("", {});
+    if (!listing) {
+      if (!co_await runtime::sleep(machine, 100ms)) co_return;
+      continue;
+    }
+    HistoryChecker::Contents contents;
+    for (const store::KeyValue& item : listing->items) contents[item.key] = text_of(item.value);
+    const auto watch = std::move(*store.watch("", listing->revision));
+    const std::uint64_t after = store::Place::end_of(listing->revision).number();
+    told.listed(after, std::move(contents));
+    told.watching(after);
+    for (;;) {
+      const auto batch = co_await watch->next();
+      if (!batch) {
+        if (batch.error().code == Code::cancelled) co_return;
+        CHECK(batch.error().code == Code::gone);
+        told.gone();
+        break;
+      }
+      for (const store::Change& change : batch->changes) told.saw(event_of(change));
+      told.bookmark(store::Place::end_of(batch->revision).number());
+      story.reached[server] = batch->revision;
+    }
+  }
+}
+
+// Consistent reads ask for the revision; that is also what finds a stuck watch.
+Task<void> ask_on(Machine& machine, EtcdStore& store) {
+  for (;;) {
+    (void)co_await store.revision();
+    if (!co_await runtime::sleep(machine, 500ms)) co_return;
+  }
+}
+
+Task<void> compact_on(Machine& machine, EtcdStore& store) {
+  for (store::CompactionTurn turn;;) {
+    if (!co_await runtime::sleep(machine, 5s)) co_return;
+    if (const auto next = co_await store.compact_in_turn(turn)) turn = *next;
+  }
+}
+
+Task<void> serve_on(Machine& machine, Story& story, int server, HistoryChecker::Watcher& told) {
+  EtcdStore store(machine, options_for(server));
+  runtime::Scope scope(machine);
+  for (int i = 0; i < kWriters; ++i)
+    scope.spawn(write_on(machine, store, story, machine.name() + "w" + std::to_string(i)));
+  scope.spawn(watch_on(machine, store, story, server, told));
+  scope.spawn(ask_on(machine, store));
+  scope.spawn(compact_on(machine, store));
+  co_await scope.join();
+}
+
+// A leader that freezes, and one that is lost, each for a while.
+void trouble_the_leader(World& world, Story& story) {
+  Random random = world.random_stream("leader");
+  Duration at = random.between(3s, 10s);
+  while (at < 20s) {
+    const Duration until = at + random.between(500ms, 8s);
+    if (random.chance(500'000)) {
+      world.after(at, [&story] { story.etcd.pause_leader(); });
+      world.after(until, [&story] { story.etcd.resume_leader(); });
+    } else {
+      world.after(at, [&story] { story.etcd.lose_leader(); });
+      world.after(until, [&story] { story.etcd.elect_leader(); });
+    }
+    at = until + random.between(2s, 8s);
+  }
+}
+
+std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
+                                                             HistoryChecker& history) {
+  const store::EtcdKeys keys("/fairlead/");
+  std::map<std::string, DurabilityChecker::Stored> contents;
+  std::int64_t revision = 0;
+  std::uint32_t position = 0;
+  for (const EtcdModel::Event& event : story.etcd.model().log()) {
+    position = event.revision == revision ? position + 1 : 0;
+    revision = event.revision;
+    const auto key = keys.key_of(event.key);
+    if (!key) continue;
+    HistoryEvent happened{.version = store::Place{revision, position}.number(),
+                          .key = std::string(*key)};
+    if (event.erased) {
+      contents.erase(happened.key);
+    } else {
+      happened.value = std::string(store::open_value(event.value)->value);
+      contents[happened.key] = {.version = happened.version, .value = *happened.value};
+    }
+    history.happened(std::move(happened));
+  }
+  return contents;
+}
+
+Result<> two_servers(World& world) {
+  Story& story = world.own<Story>(world);
+  FaultSettings faults;
+  for (int i = 0; i < kMembers; ++i) {
+    faults.machines.push_back("etcd" + std::to_string(i));
+    world.add_machine(faults.machines.back()).start([&story](Machine& machine) {
+      return story.etcd.serve(machine);
+    });
+  }
+  for (int i = 0; i < kServers; ++i) {
+    Machine& machine = world.add_machine("server" + std::to_string(i));
+    HistoryChecker::Watcher& told = story.history.watcher(machine.name());
+    machine.start([&story, &told, i](Machine& on) { return serve_on(on, story, i, told); });
+  }
+  using Kind = Fault::Kind;
+  faults.kinds = {Kind::cut_one_way, Kind::cut_both_ways, Kind::isolate, Kind::slow,
+                  Kind::lossy,       Kind::pause,         Kind::kill,    Kind::power_loss};
+  faults.begin = 2s;
+  faults.end = 25s;
+  faults.pause_between = {.least = 200ms, .spread = 2s};
+  world.own<Nemesis>(world, faults);
+  trouble_the_leader(world, story);
+  world.run_for(30s);
+  story.quiet = true;
+  world.run_for(10s);
+  const std::int64_t last = story.etcd.model().revision();
+  const bool settled = world.run_until(
+      [&] { return std::ranges::all_of(story.reached, [&](auto at) { return at >= last; }); }, 60s);
+  if (!settled) return fail(Code::timeout, "a watch never reached the last revision");
+  if (story.written < 50) return fail(Code::internal, "hardly anything was written");
+  const auto contents = contents_of(story, story.history);
+  Violations violations = story.durability.check(contents);
+  const Violations more = story.history.check();
+  violations.insert(violations.end(), more.begin(), more.end());
+  return as_result(violations);
+}
+
+// Promises 3 and 5 of a store on etcd: whatever the network, the members and
+// the leader do, nothing acknowledged is lost, nothing refused is made, and
+// every watch tells a whole and ordered history or says that it is gone.
+TEST(EtcdStoreInSimulation, KeepsItsPromises) {
+  log::set_level(log::Level::error);
+  EXPECT_TRUE(run_seeds({.count = 12}, two_servers));
+}
+
+std::string txn(const etcd::TxnRequest& request) {
+  std::string bytes;
+  etcd::encode(bytes, request);
+  return bytes;
+}
+
+// What etcd refuses, the model refuses, in the words that the store's error
+// mapping goes by.
+TEST(EtcdModel, RefusesWhatEtcdRefuses) {
+  EtcdModel model;
+  etcd::TxnRequest twice;
+  twice.success = {etcd::PutRequest{"k", "1"}, etcd::PutRequest{"k", "2"}};
+  EXPECT_EQ(model.txn(txn(twice)).error().message,
+            "etcdserver: duplicate key given in txn request");
+  etcd::TxnRequest many;
+  const std::vector<std::string> keys = [] {
+    std::vector<std::string> made;
+    for (int i = 0; i < 129; ++i) made.push_back("k" + std::to_string(i));
+    return made;
+  }();
+  for (const std::string& key : keys) many.success.emplace_back(etcd::PutRequest{key, "v"});
+  EXPECT_EQ(model.txn(txn(many)).error().message, "etcdserver: too many operations in txn request");
+  etcd::TxnRequest large;
+  const std::string value(EtcdModel::kMaxRequestBytes, 'x');
+  large.success = {etcd::PutRequest{"k", value}};
+  EXPECT_EQ(model.txn(txn(large)).error().message, "etcdserver: request is too large");
+  std::string future;
+  etcd::encode(future, etcd::RangeRequest{.key = "k", .revision = 9});
+  EXPECT_EQ(model.range(future).error().code, wire::GrpcCode::out_of_range);
+  EXPECT_EQ(model.revision(), 1);
+}
+
+// Revisions, versions and reads in the past are etcd's.
+TEST(EtcdModel, KeepsHistory) {
+  EtcdModel model;
+  etcd::TxnRequest put;
+  put.success = {etcd::PutRequest{"a", "1"}, etcd::PutRequest{"b", "1"}};
+  ASSERT_TRUE(model.txn(txn(put)));
+  EXPECT_EQ(model.revision(), 2);
+  etcd::TxnRequest erase;
+  erase.compares = {{.result = etcd::Compare::Result::greater, .key = "a", .operand = 0}};
+  erase.success = {etcd::DeleteRangeRequest{"a", ""}, etcd::PutRequest{"b", "2"}};
+  ASSERT_TRUE(model.txn(txn(erase)));
+  const std::string answer = *model.txn(txn(erase));
+  EXPECT_FALSE(etcd::decode_txn_response(answer)->succeeded);
+  EXPECT_EQ(model.revision(), 3);
+
+  std::string past;
+  etcd::encode(past, etcd::RangeRequest{.key = "a", .range_end = "c", .revision = 2});
+  const std::string found = *model.range(past);
+  EXPECT_EQ(etcd::decode_range_response(found)->kvs.size(), 2U);
+  std::string compaction;
+  etcd::encode(compaction, etcd::CompactRequest{.revision = 3, .physical = false});
+  ASSERT_TRUE(model.compact(compaction));
+  EXPECT_EQ(model.range(past).error().code, wire::GrpcCode::out_of_range);
+  EXPECT_EQ(model.compact(compaction).error().code, wire::GrpcCode::out_of_range);
+}
+
+}  // namespace
+}  // namespace fairlead::sim
