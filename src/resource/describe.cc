@@ -3,11 +3,14 @@
 namespace fairlead::resource {
 
 void SchemaVisitor::type_meta(std::string_view api_version, std::string_view kind) {
-  field("apiVersion", &std::pair<std::string, std::string>::first)
-      .description("The version of the API this object is written in: " + std::string(api_version) +
-                   ".");
-  field("kind", &std::pair<std::string, std::string>::second)
-      .description("The kind of the object: " + std::string(kind) + ".");
+  const auto add = [this](std::string name, std::string description) {
+    Field field{.name = std::move(name), .schema = schema_of<std::string>()};
+    field.schema.description = std::move(description);
+    schema_.fields.push_back(std::move(field));
+  };
+  add("apiVersion",
+      "The version of the API this object is written in: " + std::string(api_version) + ".");
+  add("kind", "The kind of the object: " + std::string(kind) + ".");
 }
 
 std::string DecodePath::to_string() const {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "resource/subnet.h"
+#include "resource/fairlead_group.h"
 
 namespace fairlead::resource {
 

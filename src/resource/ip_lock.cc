@@ -3,10 +3,8 @@
 #include <array>
 #include <charconv>
 
-#include "base/check.h"
 #include "resource/columns.h"
 #include "resource/fairlead_kind.h"
-#include "resource/subnet.h"
 
 namespace fairlead::resource {
 namespace {

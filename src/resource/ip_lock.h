@@ -11,6 +11,7 @@
 #include "base/ip.h"
 #include "resource/describe.h"
 #include "resource/extended_metadata.h"
+#include "resource/fairlead_group.h"
 #include "resource/kind.h"
 #include "resource/metadata.h"
 
@@ -46,7 +47,7 @@ struct IPLock {
 
   template <class V>
   static void describe(V& v) {
-    v.type_meta("fairlead.dev/v1alpha1", "IPLock");
+    v.type_meta(kFairleadApiVersion, "IPLock");
     v.field("metadata", &IPLock::metadata)
         .description("Standard metadata; the name says which address is locked.");
     v.field("extendedMetadata", &IPLock::extended_metadata)

@@ -13,9 +13,9 @@
 
 #include "resource/describe.h"
 #include "resource/extended_metadata.h"
+#include "resource/fairlead_group.h"
 #include "resource/kind.h"
 #include "resource/metadata.h"
-#include "resource/subnet.h"
 
 namespace fairlead::resource {
 

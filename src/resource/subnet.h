@@ -11,15 +11,11 @@
 
 #include "resource/describe.h"
 #include "resource/extended_metadata.h"
+#include "resource/fairlead_group.h"
 #include "resource/kind.h"
 #include "resource/metadata.h"
 
 namespace fairlead::resource {
-
-inline constexpr std::string_view kFairleadGroup = "fairlead.dev";
-inline constexpr std::string_view kFairleadVersion = "v1alpha1";
-inline constexpr std::string_view kFairleadApiVersion = "fairlead.dev/v1alpha1";
-inline constexpr std::int64_t kMaxVni = 16'777'215;  // 24 bits, as VXLAN carries them
 
 struct SubnetSpec {
   std::uint32_t vni = 0;
