@@ -1,0 +1,104 @@
+#include "client/reflector.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace fairlead::client {
+namespace {
+
+constexpr Duration kFirstPause = 800ms;
+constexpr Duration kLongestPause = 30s;
+constexpr Duration kForgiveAfter = 2min;
+constexpr std::uint64_t kWatchSeconds = 300;
+
+}  // namespace
+
+Reflector::Reflector(runtime::Runtime& runtime, RestClient& client, ReflectorOptions options,
+                     ObjectSink& sink)
+    : runtime_(runtime), client_(client), options_(std::move(options)), sink_(sink) {}
+
+ListQuery Reflector::query() const {
+  return {.namespace_name = options_.namespace_name,
+          .label_selector = options_.label_selector,
+          .field_selector = options_.field_selector};
+}
+
+Task<void> Reflector::run() {
+  for (;;) {
+    Result<> outcome;
+    if (!listed_) outcome = co_await list_all();
+    if (outcome) outcome = co_await watch_once();
+    if (outcome) continue;
+    const Error& error = outcome.error();
+    if (error.code == Code::cancelled) co_return;
+    ++counters_.failures;
+    if (error.code == Code::gone) {
+      newest_needed_ = !listed_;
+      listed_ = false;
+    }
+    log::debug("reflector tries again",
+               {{"resource", options_.resource.plural}, {"error", error.to_string()}});
+    const Result<> slept = co_await back_off();
+    if (!slept) co_return;
+  }
+}
+
+Task<Result<>> Reflector::back_off() {
+  const Instant now = runtime_.now();
+  if (now - last_failure_ > kForgiveAfter) pause_ = kFirstPause;
+  last_failure_ = now;
+  const Duration jitter = pause_ * static_cast<std::int64_t>(runtime_.random() % 1000) / 1000;
+  const Duration wait = pause_ + jitter;
+  pause_ = std::min(pause_ * 2, kLongestPause);
+  co_return co_await runtime::sleep(runtime_, wait);
+}
+
+Task<Result<>> Reflector::list_all() {
+  ++counters_.lists;
+  std::vector<Json> objects;
+  ListQuery page = query();
+  page.limit = options_.page;
+  if (!newest_needed_) page.resource_version = version_.empty() ? "0" : version_;
+  ListResult result;
+  do {
+    FL_CO_TRY(result, co_await client_.list(options_.resource, page));
+    std::ranges::move(result.items, std::back_inserter(objects));
+    page.resource_version.clear();
+    page.continue_token = result.continue_token;
+  } while (!result.continue_token.empty());
+  sink_.replace(std::move(objects));
+  version_ = std::move(result.resource_version);
+  listed_ = true;
+  newest_needed_ = false;
+  co_return Result<>{};
+}
+
+Task<Result<>> Reflector::watch_once() {
+  ++counters_.watches;
+  ListQuery from = query();
+  from.resource_version = version_;
+  const std::chrono::seconds timeout(kWatchSeconds + runtime_.random() % kWatchSeconds);
+  FL_CO_TRY(const std::unique_ptr<WatchStream> stream,
+            co_await client_.watch(options_.resource, from, timeout));
+  for (;;) {
+    FL_CO_TRY(std::optional<WatchEvent> event, co_await stream->next());
+    if (!event) co_return Result<>{};
+    std::string version(wire::find_string(event->object, "metadata.resourceVersion"));
+    switch (event->type) {
+      case WatchEvent::Type::added:
+      case WatchEvent::Type::modified:
+        sink_.put(std::move(event->object));
+        break;
+      case WatchEvent::Type::deleted:
+        sink_.erase(event->object);
+        break;
+      case WatchEvent::Type::bookmark:
+        break;
+    }
+    if (event->type != WatchEvent::Type::bookmark) ++counters_.events;
+    if (!version.empty()) version_ = std::move(version);
+  }
+}
+
+}  // namespace fairlead::client

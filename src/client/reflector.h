@@ -1,0 +1,72 @@
+// Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
+//
+// client-go's rules: the first list may come from the server's cache, later ones are not older than
+// what was seen; a watch resumes from the last version seen, bookmarks included; 410 means list
+// anew; failures back off from 0.8 s to 30 s with jitter. Nothing is decided here about what
+// objects mean: the Sink gets a whole list (replace) or one change at a time.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "client/rest_client.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::client {
+
+class ObjectSink {
+ public:
+  virtual ~ObjectSink() = default;
+  // This is everything there is, as of one version.
+  virtual void replace(std::vector<Json> objects) = 0;
+  virtual void put(Json object) = 0;
+  virtual void erase(const Json& last_state) = 0;
+};
+
+struct ReflectorOptions {
+  ResourceName resource;
+  std::string namespace_name;
+  std::string label_selector;
+  std::string field_selector;
+  std::size_t page = 500;
+};
+
+struct ReflectorCounters {
+  std::uint64_t lists = 0;
+  std::uint64_t watches = 0;
+  std::uint64_t events = 0;
+  std::uint64_t failures = 0;
+};
+
+class Reflector {
+ public:
+  Reflector(runtime::Runtime& runtime, RestClient& client, ReflectorOptions options,
+            ObjectSink& sink);
+
+  // Until cancelled.
+  Task<void> run();
+
+  // The version that the sink shows; empty before the first list.
+  const std::string& version() const { return version_; }
+  const ReflectorCounters& counters() const { return counters_; }
+
+ private:
+  Task<Result<>> list_all();
+  Task<Result<>> watch_once();
+  Task<Result<>> back_off();
+  ListQuery query() const;
+
+  runtime::Runtime& runtime_;
+  RestClient& client_;
+  ReflectorOptions options_;
+  ObjectSink& sink_;
+  std::string version_;
+  bool listed_ = false;
+  bool newest_needed_ = false;  // the last list was refused as too old: ask for the newest
+  Duration pause_{};
+  Instant last_failure_{};
+  ReflectorCounters counters_;
+};
+
+}  // namespace fairlead::client
