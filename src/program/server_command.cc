@@ -25,6 +25,7 @@ int run(const ServerFlags& flags) {
                  : flags.log_level == "warning" ? log::Level::warning
                  : flags.log_level == "error"   ? log::Level::error
                                                 : log::Level::info);
+  runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
     return report(caught.error());

@@ -2,7 +2,7 @@
 # kubectl does on a Fairlead server everything it does on Kubernetes.
 # time-limit: 240
 . "$(dirname "$0")/../lib.sh"
-start_server one
+start_server one ${SERVER_FLAGS:-}
 
 # --- looking around
 expect "api-versions" '^fairlead.dev/v1alpha1$' kubectl api-versions
