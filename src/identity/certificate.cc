@@ -203,6 +203,10 @@ Result<> TrustStore::verify(const Certificate& leaf, Purpose purpose, WallTime n
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   X509_VERIFY_PARAM* parameters = X509_STORE_CTX_get0_param(context.get());
   X509_VERIFY_PARAM_set_time(parameters, static_cast<std::time_t>(seconds));
+  // An authority on the list is trusted even if someone above it signed it, as Kubernetes has it;
+  // and no chain may lean on SHA-1 or on RSA keys below 2048 bits.
+  X509_VERIFY_PARAM_set_flags(parameters, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_auth_level(parameters, 2);
   X509_VERIFY_PARAM_set_purpose(
       parameters, purpose == Purpose::server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT);
   const int verified = X509_verify_cert(context.get());
