@@ -44,6 +44,8 @@ class Client {
  public:
   Client(runtime::Runtime& runtime, ClientOptions options);
   ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
   // One whole exchange. Fails with unavailable if the request surely was not processed, with
   // timeout or io if it may have been.

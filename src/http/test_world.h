@@ -1,6 +1,9 @@
 // For tests only: a server with a scripted handler on a MemoryRuntime, and raw peers to talk to it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,8 +32,11 @@ class ScriptedHandler final : public Handler {
       last = co_await exchange.respond(std::move(response));
     } else if (path == "/big") {
       Response response = text("");
-      const int pieces = std::stoi(std::string(target->query.get("pieces")));
-      for (int i = 0; i < pieces; ++i) response.body.push_back(piece);
+      const std::string_view wanted = target->query.get("pieces");
+      unsigned pieces = 0;
+      std::from_chars(wanted.data(), wanted.data() + wanted.size(), pieces);
+      pieces = std::min(pieces, 100'000u);
+      for (unsigned i = 0; i < pieces; ++i) response.body.push_back(piece);
       last = co_await exchange.respond(std::move(response));
     } else if (path == "/stream") {
       co_await stream(exchange);
