@@ -62,6 +62,8 @@ void add_identity_flags(CLI::App& command, ServerFlags& flags) {
       ->group("Identity");
 }
 
+}  // namespace
+
 void add_store_flags(CLI::App& command, ServerFlags& flags) {
   command.add_option("--store", flags.store, "sqlite, sqlite:DIR, etcd:URL[,URL…] or memory")
       ->capture_default_str()
@@ -75,8 +77,6 @@ void add_store_flags(CLI::App& command, ServerFlags& flags) {
       ->capture_default_str()
       ->group("Store");
 }
-
-}  // namespace
 
 void add_server_command(CLI::App& app, int& exit_status) {
   CLI::App* command =
@@ -113,8 +113,15 @@ void add_server_command(CLI::App& app, int& exit_status) {
       "  fairlead server --data /var/lib/fairlead --listen 0.0.0.0:6443\n"
       "  fairlead server --data d1 --listen 127.0.0.1:7001 --store "
       "etcd:http://127.0.0.1:2379\n"
-      "  kubectl --kubeconfig d1/admin.kubeconfig get namespaces");
-  command->callback([flags, &exit_status] { exit_status = run(*flags); });
+      "  kubectl --kubeconfig d1/admin.kubeconfig get namespaces\n"
+      "  fairlead server token create --data /var/lib/fairlead\n"
+      "  fairlead server backup --data /var/lib/fairlead /backup/monday");
+  add_backup_commands(*command, flags, exit_status);
+  add_token_command(*command, flags, exit_status);
+  // Its own callback comes after those of the subcommands.
+  command->callback([command, flags, &exit_status] {
+    if (command->get_subcommands().empty()) exit_status = run(*flags);
+  });
 }
 
 }  // namespace fairlead::program

@@ -6,6 +6,7 @@
 
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
+#include "apiserver/join_service.h"
 #include "base/log.h"
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
@@ -13,6 +14,7 @@
 #include "http/server.h"
 #include "identity/authorizer.h"
 #include "program/audit_file.h"
+#include "program/backup_service.h"
 #include "program/open_store.h"
 #include "program/server_identity.h"
 #include "runtime/scope.h"
@@ -55,6 +57,19 @@ std::string url_of(const runtime::Endpoint& local, const ServerConfig& config) {
   return "https://" + shown.to_string();
 }
 
+// What nodes are told: every --advertise, or the addresses listened on. A wildcard tells them
+// nothing; they know the address they joined at.
+std::vector<std::string> urls_for_nodes(const std::vector<runtime::Endpoint>& local,
+                                        const ServerConfig& config) {
+  std::vector<std::string> urls;
+  for (const std::string& text : config.flags.advertise) urls.push_back("https://" + text);
+  if (!urls.empty()) return urls;
+  for (const runtime::Endpoint& at : local)
+    if (at.kind == runtime::Endpoint::Kind::tcp && at.host != "0.0.0.0" && at.host != "::")
+      urls.push_back("https://" + at.to_string());
+  return urls;
+}
+
 }  // namespace
 
 Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& config) {
@@ -81,6 +96,15 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
                             .authorizer = authorizer,
                             .metrics = metrics},
                            {.reads = config.flags.max_reads, .writes = config.flags.max_writes});
+  apiserver::JoinService joining({.runtime = runtime,
+                                  .catalog = catalog,
+                                  .cache = cache,
+                                  .writer = api.writer(),
+                                  .authority = identity->authority(),
+                                  .authenticator = identity->authenticator()});
+  BackupService backup(*opened.store);
+  api.add_path(joining);
+  api.add_path(backup);
   controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
   controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer());
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
@@ -102,6 +126,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   Result<> ready =
       co_await apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), ended);
   std::string url;
+  std::vector<runtime::Endpoint> local;
   for (const runtime::Endpoint& at : config.listen) {
     if (!ready) break;
     Result<std::unique_ptr<runtime::Listener>> listener =
@@ -110,9 +135,11 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
       ready = fail(std::move(listener).error().context("--listen"));
       break;
     }
-    if (url.empty()) url = url_of((*listener)->local(), config);
+    local.push_back((*listener)->local());
+    if (url.empty()) url = url_of(local.front(), config);
     scope.spawn(server.serve(std::move(*listener)));
   }
+  joining.set_servers(urls_for_nodes(local, config));
   if (ready) ready = identity->write_kubeconfig(url);
   if (ready) {
     scope.spawn(identity->maintain());

@@ -1,0 +1,18 @@
+// How commands on the server's own machine reach the running server: with DIR/admin.kubeconfig.
+#pragma once
+
+#include <string>
+
+#include "identity/kubeconfig.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::program {
+
+// Fails naming the file, and what to do when there is none.
+Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
+                                                     const std::string& folder);
+
+// The host:port of "https://host:port".
+Result<runtime::Endpoint> endpoint_of_url(const std::string& url);
+
+}  // namespace fairlead::program

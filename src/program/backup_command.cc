@@ -1,0 +1,155 @@
+// `fairlead server backup` and `fairlead server restore`.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "program/backup_download.h"
+#include "program/commands.h"
+#include "program/open_store.h"
+#include "runtime/epoll_runtime.h"
+#include "store/backup.h"
+#include "store/data_directory.h"
+
+namespace fairlead::program {
+namespace {
+
+using Kind = StoreChoice::Kind;
+
+struct BackupFlags {
+  std::shared_ptr<ServerFlags> server;
+  std::string file;
+};
+
+bool has_database(const StoreChoice& store) {
+  std::error_code error;
+  return std::filesystem::exists(store::DataDirectory::database_in(store.location), error);
+}
+
+// Opening makes what is missing; a backup of a folder that was mistyped must not.
+Result<> check_there_is_something(const ServerConfig& config) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(config.flags.data, error))
+    return fail(Code::not_found, "--data " + config.flags.data + ": there is no such folder");
+  return {};
+}
+
+Task<Result<store::BackupSummary>> back_up_directly(runtime::Runtime& runtime, OpenedStore& opened,
+                                                    std::string file) {
+  Result<store::BackupSummary> summary =
+      co_await store::back_up(runtime, *opened.store, std::move(file));
+  co_await opened.close();
+  co_return summary;
+}
+
+Task<Result<store::BackupSummary>> back_up(runtime::Runtime& runtime, const ServerConfig& config,
+                                           std::string file) {
+  FL_CO_CHECKED(check_there_is_something(config));
+  {
+    // Whoever holds the folder is the server, and the server then makes the backup.
+    const Result<store::DataDirectory> free = store::DataDirectory::open(config.flags.data);
+    if (!free && free.error().code != Code::unavailable) co_return fail(free.error());
+    if (!free) co_return co_await download_backup(runtime, config.flags.data, std::move(file));
+  }
+  if (config.store.kind == Kind::memory)
+    co_return fail(Code::not_found, "--store memory: no server runs on " + config.flags.data +
+                                        ", so there is nothing to back up");
+  if (config.store.kind == Kind::sqlite && !has_database(config.store))
+    co_return fail(Code::not_found, config.store.location +
+                                        " holds no database, and no server runs on it (a server "
+                                        "with another --store: give that flag here too)");
+  metrics::Registry metrics;
+  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
+  co_return co_await back_up_directly(runtime, opened, std::move(file));
+}
+
+Task<Result<store::BackupSummary>> load(runtime::Runtime& runtime, OpenedStore& opened,
+                                        std::string file) {
+  Result<store::BackupSummary> summary =
+      co_await store::load_backup(runtime, *opened.store, std::move(file));
+  co_await opened.close();
+  co_return summary;
+}
+
+Task<Result<store::BackupSummary>> restore(runtime::Runtime& runtime, const ServerConfig& config,
+                                           std::string file) {
+  if (config.store.kind == Kind::memory)
+    co_return fail(Code::invalid, "--store memory: nothing would be left of what is restored");
+  // Before anything is made: a wrong file changes nothing.
+  FL_CO_CHECKED(store::verify_backup(file));
+  if (config.store.kind == Kind::sqlite)
+    co_return store::restore_sqlite(file, config.store.location);
+  metrics::Registry metrics;
+  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
+  co_return co_await load(runtime, opened, std::move(file));
+}
+
+int report(const char* command, const Error& error) {
+  std::fprintf(stderr, "fairlead server %s: %s\n", command, error.message.c_str());
+  return 1;
+}
+
+int run_backup(const BackupFlags& flags) {
+  const Result<ServerConfig> config = check_flags(*flags.server);
+  if (!config) return report("backup", config.error());
+  runtime::EpollRuntime runtime;
+  const Result<store::BackupSummary> summary =
+      runtime.run_until_complete(back_up(runtime, *config, flags.file));
+  if (!summary) return report("backup", summary.error());
+  std::printf("%llu objects at revision %llu written to %s\n",
+              static_cast<unsigned long long>(summary->items),
+              static_cast<unsigned long long>(summary->revision), flags.file.c_str());
+  return 0;
+}
+
+int run_restore(const BackupFlags& flags) {
+  const Result<ServerConfig> config = check_flags(*flags.server);
+  if (!config) return report("restore", config.error());
+  runtime::EpollRuntime runtime;
+  const Result<store::BackupSummary> summary =
+      runtime.run_until_complete(restore(runtime, *config, flags.file));
+  if (!summary) return report("restore", summary.error());
+  std::printf("%llu objects of revision %llu restored\n",
+              static_cast<unsigned long long>(summary->items),
+              static_cast<unsigned long long>(summary->revision));
+  std::error_code error;
+  if (!std::filesystem::exists(config->flags.data + "/pki/ca.key", error))
+    std::printf(
+        "%s/pki holds no authority: copy the pki folder of the old server there before the first "
+        "start, or all nodes must join again\n",
+        config->flags.data.c_str());
+  return 0;
+}
+
+}  // namespace
+
+void add_backup_commands(CLI::App& server, std::shared_ptr<ServerFlags> server_flags,
+                         int& exit_status) {
+  auto flags = std::make_shared<BackupFlags>(BackupFlags{std::move(server_flags), {}});
+  CLI::App* backup = server.add_subcommand(
+      "backup", "Writes everything in the store to a file, while the server runs or not.");
+  CLI::App* restore = server.add_subcommand(
+      "restore", "Fills an empty store from such a file. The server must not be running.");
+  for (CLI::App* command : {backup, restore}) {
+    command->add_option("--data", flags->server->data, "The server's folder");
+    add_store_flags(*command, *flags->server);
+    command->add_option("FILE", flags->file, "The backup")->required();
+  }
+  backup->footer(
+      "A backup shows one moment, also while others write. It holds every object, secrets\n"
+      "included. The certificates and keys in DIR/pki are not part of it: keep a copy of that\n"
+      "folder apart, without it all nodes must join again after a restore.\n"
+      "Examples:\n"
+      "  fairlead server backup --data /var/lib/fairlead /backup/fairlead-monday\n"
+      "  fairlead server backup --data d1 --store etcd:http://127.0.0.1:2379 monday");
+  restore->footer(
+      "The file is checked before anything is written. A store that holds anything is refused.\n"
+      "DIR/pki is not part of a backup: copy it there before the server's first start.\n"
+      "Examples:\n"
+      "  fairlead server restore --data /var/lib/fairlead-new /backup/fairlead-monday\n"
+      "  fairlead server restore --data d1 --store etcd:http://127.0.0.1:2379 monday");
+  backup->callback([flags, &exit_status] { exit_status = run_backup(*flags); });
+  restore->callback([flags, &exit_status] { exit_status = run_restore(*flags); });
+}
+
+}  // namespace fairlead::program

@@ -1,0 +1,16 @@
+// A backup made by the running server (backup_service.h) and written to a file here.
+#pragma once
+
+#include <string>
+
+#include "runtime/runtime.h"
+#include "store/backup_format.h"
+
+namespace fairlead::program {
+
+// `folder` is the server's, whose admin.kubeconfig is used. The file appears under its name only
+// when the backup is complete and its checksum right.
+Task<Result<store::BackupSummary>> download_backup(runtime::Runtime& runtime, std::string folder,
+                                                   std::string file);
+
+}  // namespace fairlead::program

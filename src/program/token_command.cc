@@ -1,0 +1,175 @@
+// `fairlead server token …`: makes, lists and deletes the tokens that machines join with.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "apiserver/join_service.h"
+#include "base/time_text.h"
+#include "client/rest_client.h"
+#include "program/admin_access.h"
+#include "program/commands.h"
+#include "program/server_config.h"
+#include "runtime/epoll_runtime.h"
+
+namespace fairlead::program {
+namespace {
+
+struct TokenFlags {
+  std::shared_ptr<ServerFlags> server;
+  std::string ttl = "24h";
+  std::string node;
+  std::string description;
+  bool replace = false;
+  std::string id;
+};
+
+const client::ResourceName kSecrets{"", "v1", "secrets", true};
+
+// "90s", "30m", "24h", "7d"; "0" is nothing: without end.
+Result<std::optional<Duration>> parse_ttl(const std::string& text) {
+  const Error wrong{Code::invalid,
+                    "--ttl " + text + ": must look like 90s, 30m, 24h or 7d, or be 0 for no end"};
+  if (text == "0") return std::nullopt;
+  std::uint32_t count = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, count);
+  if (parsed.ec != std::errc() || parsed.ptr + 1 != end || count == 0) return fail(wrong);
+  const Duration unit = *parsed.ptr == 's'   ? Duration(1s)
+                        : *parsed.ptr == 'm' ? Duration(1min)
+                        : *parsed.ptr == 'h' ? Duration(1h)
+                        : *parsed.ptr == 'd' ? Duration(24h)
+                                             : Duration(0);
+  constexpr Duration kLongest = 24h * 3650;
+  if (unit == Duration(0) || count > kLongest / unit) return fail(wrong);
+  return unit * count;
+}
+
+Task<Result<std::vector<identity::JoinTokenRecord>>> list_tokens(client::RestClient& api) {
+  const client::ListQuery query{.namespace_name = std::string(apiserver::kJoinTokenNamespace),
+                                .field_selector = "type=" + std::string(apiserver::kJoinTokenType)};
+  FL_CO_TRY(const client::ListResult listed, co_await api.list(kSecrets, query));
+  std::vector<identity::JoinTokenRecord> records;
+  for (const Json& secret : listed.items)
+    if (Result<identity::JoinTokenRecord> record = apiserver::decode_join_token_secret(secret))
+      records.push_back(std::move(*record));
+  co_return records;
+}
+
+Task<Result<>> remove_token(client::RestClient& api, std::string id) {
+  co_return co_await api.remove(kSecrets, std::string(apiserver::kJoinTokenNamespace),
+                                apiserver::join_token_secret_name(id));
+}
+
+Task<Result<>> create_token(client::RestClient& api, const TokenFlags& flags, std::string ca) {
+  FL_CO_TRY(const std::optional<Duration> ttl, parse_ttl(flags.ttl));
+  if (!flags.node.empty() && !identity::is_node_name(flags.node))
+    co_return fail(Code::invalid, "--node " + flags.node + ": is not a valid node name");
+  FL_CO_TRY(const identity::Certificate authority, identity::Certificate::parse_pem(ca));
+  runtime::Runtime& runtime = api.runtime();
+  const WallTime now = runtime.wall_now();
+  // Those that have expired are of no use to anybody; this is the moment to forget them.
+  FL_CO_TRY(const std::vector<identity::JoinTokenRecord> known, co_await list_tokens(api));
+  for (const identity::JoinTokenRecord& record : known) {
+    if (!record.expires || now < *record.expires) continue;
+    const Result<> removed = co_await remove_token(api, record.id);
+    if (!removed && removed.error().code != Code::not_found) co_return removed;
+  }
+
+  const identity::JoinToken token =
+      identity::JoinToken::make([&runtime] { return runtime.random(); }, authority.key_pin());
+  std::optional<WallTime> expires;
+  if (ttl) expires = now + *ttl;
+  identity::JoinTokenRecord record = identity::make_record(token, expires, flags.description);
+  record.node = flags.node;
+  record.replaces_nodes = flags.replace;
+  Json secret = apiserver::encode_join_token_secret(record);
+  FL_CO_CHECKED(co_await api.create(kSecrets, std::string(apiserver::kJoinTokenNamespace),
+                                    std::move(secret)));
+  std::printf("%s\n", token.to_string().c_str());
+  co_return Result<>{};
+}
+
+Task<Result<>> show_tokens(client::RestClient& api) {
+  FL_CO_TRY(const std::vector<identity::JoinTokenRecord> records, co_await list_tokens(api));
+  const WallTime now = api.runtime().wall_now();
+  std::string text = fmt::format("{:<8}{:<22}{:<24}{:<10}{}\n", "ID", "EXPIRES", "NODE", "REPLACES",
+                                 "DESCRIPTION");
+  for (const identity::JoinTokenRecord& record : records) {
+    const std::string expires = !record.expires          ? "never"
+                                : *record.expires <= now ? "expired"
+                                                         : rfc3339(*record.expires);
+    text += fmt::format("{:<8}{:<22}{:<24}{:<10}{}\n", record.id, expires,
+                        record.node.empty() ? "any" : record.node,
+                        record.replaces_nodes ? "yes" : "no", record.description);
+  }
+  std::fputs(text.c_str(), stdout);
+  co_return Result<>{};
+}
+
+enum class Action { create, list, remove };
+
+Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFlags& flags) {
+  FL_CO_TRY(const identity::ClientConfig config,
+            read_admin_kubeconfig(runtime, flags.server->data));
+  FL_CO_TRY(const std::unique_ptr<client::RestClient> api,
+            client::RestClient::open(runtime, config, {.user_agent = "fairlead-token"}));
+  Result<> outcome;
+  if (action == Action::create) {
+    outcome = co_await create_token(*api, flags, config.ca);
+  } else if (action == Action::list) {
+    outcome = co_await show_tokens(*api);
+  } else {
+    outcome = co_await remove_token(*api, flags.id);
+    if (!outcome && outcome.error().code == Code::not_found)
+      outcome = fail(Code::not_found, "there is no join token " + flags.id);
+  }
+  api->close();
+  co_return outcome;
+}
+
+int run(Action action, const TokenFlags& flags) {
+  runtime::EpollRuntime runtime;
+  const Result<> outcome = runtime.run_until_complete(carry_out(runtime, action, flags));
+  if (outcome) return 0;
+  std::fprintf(stderr, "fairlead server token: %s\n", outcome.error().message.c_str());
+  return 1;
+}
+
+}  // namespace
+
+void add_token_command(CLI::App& server, std::shared_ptr<ServerFlags> server_flags,
+                       int& exit_status) {
+  CLI::App* command = server.add_subcommand(
+      "token", "Tokens that machines join with (the server must be running).");
+  command->require_subcommand(1);
+  auto flags = std::make_shared<TokenFlags>(TokenFlags{.server = std::move(server_flags)});
+  const auto add = [&](const char* name, const char* help, Action action) {
+    CLI::App* one = command->add_subcommand(name, help);
+    one->add_option("--data", flags->server->data, "The server's folder");
+    one->callback([flags, action, &exit_status] { exit_status = run(action, *flags); });
+    return one;
+  };
+  CLI::App* create =
+      add("create", "Makes a token and prints it. It is not shown again.", Action::create);
+  create->add_option("--ttl", flags->ttl, "How long it is valid: 90s, 30m, 24h, 7d; 0: no end")
+      ->capture_default_str();
+  create->add_option("--node", flags->node, "Only a node of this name may join with it");
+  create->add_option("--description", flags->description, "What it is for");
+  create->add_flag("--replace", flags->replace,
+                   "May take over the name of a node that is registered with another key");
+  add("list", "Shows the tokens, without their secrets.", Action::list);
+  CLI::App* remove =
+      add("delete", "Deletes a token. Nodes that joined with it stay.", Action::remove);
+  remove->add_option("ID", flags->id, "The part of the token before the dot")->required();
+  command->footer(
+      "Examples:\n"
+      "  fairlead server token create --data /var/lib/fairlead --ttl 1h --node rack1-7\n"
+      "  fairlead server token list --data /var/lib/fairlead\n"
+      "  fairlead server token delete --data /var/lib/fairlead abcdef");
+}
+
+}  // namespace fairlead::program
