@@ -21,7 +21,7 @@ std::string_view without_trailing_slash(std::string_view path) {
 }  // namespace
 
 Documents::Documents(const resource::Catalog& catalog)
-    : discovery_(catalog, served_reviews()), openapi_v2_(catalog), openapi_v3_(catalog) {}
+    : discovery_(catalog, served_reviews()), catalog_(catalog) {}
 
 bool Documents::serves(std::string_view path) const {
   return path == "/version" || path == "/openapi/v2" || path == "/api" || path == "/apis" ||
@@ -77,8 +77,9 @@ Task<Result<>> Documents::serve_discovery(Request& request) {
 Task<Result<>> Documents::serve_openapi_v2(Request& request) {
   const auto format = apimachinery::negotiate_openapi_v2(request.header("Accept"));
   if (!format) co_return co_await send_status(request, format.error());
+  if (!openapi_v2_) openapi_v2_.emplace(catalog_);
   const bool protobuf = *format == apimachinery::OpenApiFormat::protobuf;
-  const Document& document = protobuf ? openapi_v2_.protobuf() : openapi_v2_.json();
+  const Document& document = protobuf ? openapi_v2_->protobuf() : openapi_v2_->json();
   co_return co_await send_document(request, protobuf ? apimachinery::kOpenApiV2Protobuf : kJsonType,
                                    document.body, document.etag);
 }
@@ -86,18 +87,19 @@ Task<Result<>> Documents::serve_openapi_v2(Request& request) {
 Task<Result<>> Documents::serve_openapi_v3(Request& request) {
   const auto format = apimachinery::negotiate_openapi_v3(request.header("Accept"));
   if (!format) co_return co_await send_status(request, format.error());
+  if (!openapi_v3_) openapi_v3_.emplace(catalog_);
   const std::string path(without_trailing_slash(request.info.path));
   if (path == kOpenApiV3)
-    co_return co_await send_document(request, kJsonType, openapi_v3_.root().body,
-                                     openapi_v3_.root().etag);
+    co_return co_await send_document(request, kJsonType, openapi_v3_->root().body,
+                                     openapi_v3_->root().etag);
   const std::string name = path.substr(kOpenApiV3.size() + 1);
-  const Document* document = openapi_v3_.document(name);
+  const Document* document = openapi_v3_->document(name);
   if (!document) co_return co_await send_text(request, 404, "404 page not found\n");
   const std::string_view hash = request.query.get_or_empty("hash");
-  if (!hash.empty() && hash != openapi_v3_.hash(name)) {
+  if (!hash.empty() && hash != openapi_v3_->hash(name)) {
     request.answered = 301;
     co_return co_await request.exchange.respond(
-        {.status = 301, .headers = {{"Location", openapi_v3_.url(name)}}, .body = {}});
+        {.status = 301, .headers = {{"Location", openapi_v3_->url(name)}}, .body = {}});
   }
   co_return co_await send_document(request, kJsonType, document->body, document->etag);
 }

@@ -1,4 +1,5 @@
-// What the server says about itself: version, discovery, OpenAPI. Made once at start-up.
+// What the server says about itself: version, discovery, OpenAPI. Made once, the long ones when
+// first asked for.
 #pragma once
 
 #include <optional>
@@ -27,8 +28,9 @@ class Documents {
   Task<Result<>> serve_openapi_v3(Request& request);
 
   apimachinery::Discovery discovery_;
-  apimachinery::OpenApiV2 openapi_v2_;
-  apimachinery::OpenApiV3 openapi_v3_;
+  const resource::Catalog& catalog_;
+  std::optional<apimachinery::OpenApiV2> openapi_v2_;
+  std::optional<apimachinery::OpenApiV3> openapi_v3_;
 };
 
 }  // namespace fairlead::apiserver

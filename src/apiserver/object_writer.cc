@@ -27,6 +27,14 @@ struct ObjectWriter::Draft {
   bool name_taken = false;  // create: an object of that name exists
 };
 
+// One look at all items: what to commit, or why not.
+struct ObjectWriter::Round {
+  store::Transaction transaction;
+  std::vector<Draft> drafts;
+  std::optional<Status> refusal;
+  bool name_generated = false;  // the refusal is a name that was drawn: draw another
+};
+
 ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
     : store_(store), cache_(cache) {}
 
@@ -88,13 +96,55 @@ Task<Answer<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
   co_return std::move(written->front());
 }
 
+// Everything as the cache sees it now; stops at the first refusal.
+ObjectWriter::Round ObjectWriter::draft_all(const std::vector<WriteItem>& items) const {
+  Round round;
+  for (std::size_t i = 0; i < items.size() && !round.refusal; ++i) {
+    Answer<Draft> drafted = draft(items[i], round.transaction);
+    if (!drafted) {
+      round.refusal = std::move(drafted).error();
+    } else if (drafted->name_taken) {
+      round.name_generated = is_generated(items[i], *drafted);
+      round.refusal = name_taken(items[i], *drafted);
+    } else {
+      round.drafts.push_back(std::move(*drafted));
+    }
+    if (round.refusal && items.size() > 1)
+      round.refusal->message = "operations[" + std::to_string(i) + "]: " + round.refusal->message;
+  }
+  return round;
+}
+
+bool ObjectWriter::is_generated(const WriteItem& item, const Draft& draft) {
+  return item.create && !wire::find_string(draft.change.object, "metadata.generateName").empty();
+}
+
+Status ObjectWriter::name_taken(const WriteItem& item, const Draft& draft) const {
+  const auto resource = group_resource(*item.kind);
+  if (is_generated(item, draft)) return apimachinery::generate_name_conflict(resource, draft.name);
+  const ObjectRef rival =
+      cache_.of(*item.kind)
+          .find(watchcache::object_key(*item.kind, item.namespace_name, draft.name));
+  return rival->deleting ? apimachinery::being_deleted(resource, draft.name)
+                         : apimachinery::already_exists(resource, draft.name);
+}
+
+std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Revision revision) {
+  std::vector<Written> written;
+  for (Draft& draft : drafts) {
+    const bool committed = draft.change.kind == Change::Kind::put && revision > 0;
+    written.push_back({.change = draft.change.kind,
+                       .created = draft.change.creates,
+                       .name = std::move(draft.name),
+                       .object = committed ? Bytes(watchcache::served_text(
+                                                 draft.stored, {revision, *draft.position}))
+                                           : Bytes(wire::encode_json(draft.change.object))});
+  }
+  return written;
+}
+
 Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
                                                            bool dry_run) {
-  const auto prefixed = [&](Status status, std::size_t index) {
-    if (items.size() > 1)
-      status.message = "operations[" + std::to_string(index) + "]: " + status.message;
-    return status;
-  };
   bool fresh = false;
   int names_tried = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -102,64 +152,21 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
       const Result<> synced = co_await cache_.fresh();
       if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
     }
-    store::Transaction transaction;
-    std::vector<Draft> drafts;
-    std::optional<Status> refusal;
-    bool try_another_name = false;
-    for (std::size_t i = 0; i < items.size() && !refusal; ++i) {
-      Answer<Draft> drafted = draft(items[i], transaction);
-      if (!drafted) {
-        refusal = prefixed(std::move(drafted).error(), i);
-      } else if (drafted->name_taken) {
-        const auto resource = group_resource(*items[i].kind);
-        const ObjectRef rival = cache_.of(*items[i].kind)
-                                    .find(watchcache::object_key(
-                                        *items[i].kind, items[i].namespace_name, drafted->name));
-        const bool generated =
-            items[i].create &&
-            !wire::find_string(drafted->change.object, "metadata.generateName").empty();
-        try_another_name = generated && ++names_tried < apimachinery::kGenerateNameAttempts;
-        refusal =
-            prefixed(generated ? apimachinery::generate_name_conflict(resource, drafted->name)
-                     : rival->deleting ? apimachinery::being_deleted(resource, drafted->name)
-                                       : apimachinery::already_exists(resource, drafted->name),
-                     i);
-      } else {
-        drafts.push_back(std::move(*drafted));
-      }
-    }
-    if (try_another_name) continue;
-    const bool nothing_to_commit = refusal || dry_run || transaction.operations.empty();
-    if (nothing_to_commit && !fresh) {
+    Round round = draft_all(items);
+    if (round.name_generated && ++names_tried < apimachinery::kGenerateNameAttempts) continue;
+    const bool commits = !round.refusal && !dry_run && !round.transaction.operations.empty();
+    if (!commits && !fresh) {
       fresh = true;
       continue;
     }
-    if (refusal) co_return refuse(std::move(*refusal));
+    if (round.refusal) co_return refuse(std::move(*round.refusal));
+    if (!commits) co_return outcome(std::move(round.drafts), 0);
 
-    store::Revision revision = 0;
-    if (!nothing_to_commit) {
-      Result<store::Committed> committed = co_await store_.commit(std::move(transaction));
-      if (!committed && committed.error().code == Code::conflict) {
-        fresh = true;
-        continue;
-      }
-      if (!committed) co_return refuse(apimachinery::status_of(committed.error()));
-      revision = committed->revision;
-    }
-    std::vector<Written> written;
-    for (Draft& draft : drafts) {
-      Written one{.change = draft.change.kind,
-                  .created = draft.change.creates,
-                  .name = std::move(draft.name),
-                  .object = {}};
-      if (draft.change.kind == Change::Kind::put && !dry_run) {
-        one.object = Bytes(watchcache::served_text(draft.stored, {revision, *draft.position}));
-      } else {
-        one.object = Bytes(wire::encode_json(draft.change.object));
-      }
-      written.push_back(std::move(one));
-    }
-    co_return written;
+    Result<store::Committed> committed = co_await store_.commit(std::move(round.transaction));
+    if (committed) co_return outcome(std::move(round.drafts), committed->revision);
+    if (committed.error().code != Code::conflict)
+      co_return refuse(apimachinery::status_of(committed.error()));
+    fresh = true;
   }
   co_return refuse(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
 }

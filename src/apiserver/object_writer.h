@@ -69,7 +69,13 @@ class ObjectWriter {
 
  private:
   struct Draft;
+  struct Round;
   Answer<Draft> draft(const WriteItem& item, store::Transaction& transaction) const;
+  Round draft_all(const std::vector<WriteItem>& items) const;
+  Status name_taken(const WriteItem& item, const Draft& draft) const;
+  static bool is_generated(const WriteItem& item, const Draft& draft);
+  // `revision` 0: nothing was committed.
+  static std::vector<Written> outcome(std::vector<Draft> drafts, store::Revision revision);
 
   store::Store& store_;
   watchcache::WatchCache& cache_;

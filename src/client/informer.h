@@ -92,7 +92,7 @@ class Informer final : private ObjectSink {
     }
   }
 
-  void replace(std::vector<Json> list) override {
+  void replace(std::vector<Json> list, const std::string&) override {
     std::set<std::string, std::less<>> present;
     for (Json& object : list) {
       present.insert(object_key(object));

@@ -67,7 +67,7 @@ Task<Result<>> Reflector::list_all() {
     page.resource_version.clear();
     page.continue_token = result.continue_token;
   } while (!result.continue_token.empty());
-  sink_.replace(std::move(objects));
+  sink_.replace(std::move(objects), result.resource_version);
   version_ = std::move(result.resource_version);
   listed_ = true;
   newest_needed_ = false;

@@ -18,8 +18,8 @@ namespace fairlead::client {
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // This is everything there is, as of one version.
-  virtual void replace(std::vector<Json> objects) = 0;
+  // This is everything there is, as of that version.
+  virtual void replace(std::vector<Json> objects, const std::string& version) = 0;
   virtual void put(Json object) = 0;
   virtual void erase(const Json& last_state) = 0;
 };
