@@ -64,4 +64,4 @@ check "a new write" kubectl create cm fresh
   die "resourceVersions went backwards"
 kubectl get --raw "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=2&resourceVersion=$last" \
   >"$WORK/watched" 2>&1 || true
-expect "a watch from before starts over" '410|too old|Expired' cat "$WORK/watched"
+expect "a watch from before starts over" '410|too old|Expired|Gone' cat "$WORK/watched"

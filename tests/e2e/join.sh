@@ -48,11 +48,11 @@ refuse "no server at all" '127.0.0.1:[0-9]+: ' \
 # --- refusals
 wrong=${any%%.*}.0000000000000000@${any#*@}
 refuse "a wrong token" 'join token is unknown or has expired' join --token "$wrong" --node b1 --data "$WORK/b1"
-api POST /fairlead.dev/join -H 'Authorization:' -d '{}' >/dev/null
+api POST /fairlead.dev/join -d '{}' >/dev/null
 equal "a malformed request" "$(code)" 400
 openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout /dev/null -subj /CN=x 2>/dev/null |
   jq -Rs --arg t "$wrong" '{token: $t, node: "b1", signingRequest: .}' >"$WORK/request"
-api POST /fairlead.dev/join -H 'Authorization:' -d @"$WORK/request" >/dev/null
+api POST /fairlead.dev/join -d @"$WORK/request" >/dev/null
 equal "a wrong token is 401" "$(code)" 401
 jq 'del(.token)' "$WORK/request" >"$WORK/unproven"
 api POST /fairlead.dev/join -d @"$WORK/unproven" >/dev/null
