@@ -64,7 +64,7 @@ struct Decision {
 // The text of the 403 Status, as Kubernetes words it:
 //   subnets.fairlead.dev "a" is forbidden: User "x" cannot get resource "subnets" in API group
 //   "fairlead.dev" in the namespace "default": <reason>
-std::string forbidden_message(const Attributes& attributes, const Decision& decision);
+std::string forbidden_message(const Attributes& wanted, const Decision& decision);
 
 class Authorizer {
  public:
@@ -107,8 +107,8 @@ class RoleAuthorizer final : public Authorizer {
  public:
   // `facts` may be null: nodes then see and write no attachments. It must outlive this.
   explicit RoleAuthorizer(const NodeFacts* facts) : facts_(facts) {}
-  std::optional<Result<Decision>> authorize_now(const Attributes& attributes) override;
-  Decision decide(const Attributes& attributes) const;
+  std::optional<Result<Decision>> authorize_now(const Attributes& wanted) override;
+  Decision decide(const Attributes& wanted) const;
   RuleList rules_for(const User& user, std::string_view namespace_) const;
 
  private:
@@ -117,7 +117,7 @@ class RoleAuthorizer final : public Authorizer {
 
 // The second look, at the objects: `current` is what the store holds (null on create), `desired`
 // what would be stored (null on delete). Only the node role is restricted here. Pure.
-Decision admit_write(const Attributes& attributes, const Json* current, const Json* desired);
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired);
 
 // A node's list or watch that is allowed only because a virtual network is relevant to the node:
 // the server must end the watch when NodeFacts::relevant(node, vni) becomes false.
@@ -125,6 +125,6 @@ struct RelevanceCondition {
   std::string node;
   std::uint32_t vni = 0;
 };
-std::optional<RelevanceCondition> relevance_condition(const Attributes& attributes);
+std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted);
 
 }  // namespace fairlead::identity
