@@ -1,0 +1,45 @@
+// What a load has measured, and how it is told: as lines for people and as JSON. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "bench/histogram.h"
+#include "bench/settings.h"
+#include "wire/json.h"
+
+namespace fairlead::bench {
+
+class Tally {
+ public:
+  void answered(Verb verb, int status, std::size_t sent, std::size_t received, Duration latency);
+  void failed(std::string reason);
+
+  std::uint64_t requests() const { return latency_.count(); }
+  std::uint64_t errors() const;
+  const Histogram& latency() const { return latency_; }
+  void clear() { *this = Tally(); }
+  // Refusals by status ("409") and failures by reason, in the order of their names.
+  const std::map<std::string, std::uint64_t>& error_counts() const { return errors_; }
+
+  std::string text(Duration took) const;
+  Json json(Duration took) const;
+
+ private:
+  Histogram latency_;
+  std::map<Verb, Histogram> by_verb_;
+  std::map<std::string, std::uint64_t> errors_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+// "p50 1.23 ms  p90 …  p99 …  p99.9 …  max …"
+std::string percentiles_text(const Histogram& histogram);
+// {"p50": 1.234, …} in milliseconds.
+Json percentiles_json(const Histogram& histogram);
+// "12,345.6"; "0.123" below ten.
+std::string figure(double value);
+double seconds_of(Duration duration);
+
+}  // namespace fairlead::bench
