@@ -1,9 +1,186 @@
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <utility>
 
+#include "bench/api_load.h"
+#include "bench/watch_load.h"
 #include "program/commands.h"
+#include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
+namespace {
 
-void add_bench_command(CLI::App&, int&) {}
+struct BenchFlags {
+  std::string kubeconfig;
+  std::string verb = "get";
+  std::string duration = "10s";
+  bool http1 = false;
+  bool json = false;
+  bench::ApiSettings api;
+  bench::WatchSettings watch;
+};
+
+int report(const Error& error) {
+  std::fprintf(stderr, "fairlead bench: %s\n", error.message.c_str());
+  return 1;
+}
+
+template <class Load>
+Task<void> stop_on_signal(runtime::EpollRuntime& runtime, Load& load) {
+  while (co_await runtime.next_signal()) load.stop();
+}
+
+// Whatever the load has come to is told and cleaned up, also after a signal.
+template <class Load>
+Task<Result<>> prepare_and_measure(Load& load) {
+  FL_CO_CHECKED(co_await load.prepare());
+  co_return co_await load.measure();
+}
+
+template <class Load>
+Task<Result<>> run_load(runtime::EpollRuntime& runtime, Load& load, bool json) {
+  runtime::Scope signals(runtime);
+  signals.spawn(stop_on_signal(runtime, load));
+  Result<> outcome = co_await prepare_and_measure(load);
+  if (outcome) {
+    const std::string text = json ? wire::encode_json_pretty(load.json()) + "\n" : load.text();
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+  Result<> cleaned = co_await load.clean_up();
+  if (outcome && !cleaned) outcome = fail(std::move(cleaned).error().context("clean up"));
+  co_await signals.close();
+  co_return outcome;
+}
+
+std::string kubeconfig_path(const BenchFlags& flags) {
+  if (!flags.kubeconfig.empty()) return flags.kubeconfig;
+  const char* path = std::getenv("KUBECONFIG");
+  return path ? path : "";
+}
+
+// `Load` over `settings`, from the kubeconfig to the exit status.
+template <class Load, class Settings>
+int run_bench(const BenchFlags& flags, Result<Settings> settings, std::size_t size) {
+  if (!settings) return report(settings.error());
+  const std::string path = kubeconfig_path(flags);
+  if (path.empty())
+    return report({Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
+  runtime::raise_descriptor_limit();
+  runtime::EpollRuntime runtime;
+  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
+    return report(caught.error());
+  const Result<bench::Target> target = bench::load_target(runtime.files(), path);
+  if (!target) return report(target.error());
+  char run[32];
+  std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
+  Result<bench::ObjectMaker> objects = bench::ObjectMaker::make(settings->kind, run, size);
+  if (!objects) return report(objects.error());
+  Load load(runtime, *target, std::move(*settings), std::move(*objects));
+  const Result<> outcome = runtime.run_until_complete(run_load(runtime, load, flags.json));
+  if (!outcome) return report(outcome.error());
+  return 0;
+}
+
+int run_api(const BenchFlags& flags) {
+  bench::ApiSettings settings = flags.api;
+  const Result<bench::Verb> verb = bench::parse_verb(flags.verb);
+  if (!verb) return report(verb.error());
+  settings.verb = *verb;
+  const Result<Duration> duration = bench::parse_duration(flags.duration);
+  if (!duration) return report(duration.error().context("--duration"));
+  settings.duration = *duration;
+  const std::size_t size = settings.size;
+  return run_bench<bench::ApiLoad>(flags, bench::check_settings(std::move(settings)), size);
+}
+
+int run_watch(const BenchFlags& flags) {
+  return run_bench<bench::WatchLoad>(flags, bench::check_settings(flags.watch), 0);
+}
+
+void add_common_flags(CLI::App& command, BenchFlags& flags) {
+  command.add_option("--kubeconfig", flags.kubeconfig, "The API to load; default: $KUBECONFIG");
+  command.add_flag("--json", flags.json, "The result as JSON");
+}
+
+void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, int& exit_status) {
+  CLI::App* command = bench_command.add_subcommand(
+      "api", "Requests over many connections: rates and latency percentiles.");
+  add_common_flags(*command, *flags);
+  bench::ApiSettings& api = flags->api;
+  command->add_option("--verb", flags->verb, "create, get, list, patch, update, delete or mixed")
+      ->capture_default_str();
+  command->add_option("--connections", api.connections, "Each has one request under way")
+      ->capture_default_str();
+  CLI::Option* duration =
+      command->add_option("--duration", flags->duration, "How long to measure: 10s, 1m30s")
+          ->capture_default_str();
+  command->add_option("--count", api.count, "How many requests, instead of a duration")
+      ->excludes(duration);
+  command->add_option("--namespace", api.namespace_name, "Made if missing")->capture_default_str();
+  command->add_option("--kind", api.kind, bench::known_kinds())->capture_default_str();
+  command->add_option("--size", api.size, "Bytes of payload in each object")->capture_default_str();
+  command->add_option("--objects", api.objects, "How many objects to make before measuring");
+  command->add_option("--rate", api.rate,
+                      "Requests per second, sent whether or not answers come; latency then counts "
+                      "from when a request was due");
+  CLI::Option* http1 = command->add_flag("--http1", flags->http1, "HTTP/1.1 (the default)");
+  command->add_flag("--http2", api.http2, "HTTP/2, a connection each")->excludes(http1);
+  command->add_flag("--keep", api.keep, "Leave the objects and the namespace");
+  command->footer(
+      "Examples:\n"
+      "  fairlead bench api --kubeconfig d1/admin.kubeconfig --verb create --connections 64\n"
+      "  fairlead bench api --verb get --connections 16 --objects 10000 --duration 30s\n"
+      "  fairlead bench api --verb list --connections 4 --objects 8000 --json\n"
+      "  fairlead bench api --verb mixed --rate 2000");
+  command->callback([flags, &exit_status] { exit_status = run_api(*flags); });
+}
+
+void add_watch(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags,
+               int& exit_status) {
+  CLI::App* command = bench_command.add_subcommand(
+      "watch", "Watchers with selectors of their own: delivery latency and cost of an event.");
+  add_common_flags(*command, *flags);
+  bench::WatchSettings& watch = flags->watch;
+  command->add_option("--watchers", watch.watchers, "Watchers that match nothing that is written")
+      ->capture_default_str();
+  command->add_option("--matching", watch.matching, "Further watchers, which share the events")
+      ->capture_default_str();
+  command
+      ->add_option("--selector-template", watch.selector_template,
+                   "Watcher number n has this selector with n for %d; below spec, status and "
+                   "metadata it is a field selector, else a label selector")
+      ->capture_default_str();
+  command->add_option("--events", watch.events, "How many to write")->capture_default_str();
+  command->add_option("--rate", watch.rate, "Events per second; default: as fast as answered");
+  command->add_option("--writers", watch.writers, "Connections that write")->capture_default_str();
+  command->add_option("--connections", watch.connections,
+                      "HTTP/2 connections for the watchers; default: one for every 200");
+  command->add_option("--namespace", watch.namespace_name, "Made if missing")
+      ->capture_default_str();
+  command->add_option("--kind", watch.kind, bench::known_kinds())->capture_default_str();
+  command->add_option("--server-pid", watch.server_pid,
+                      "Process of the server, here: its CPU time per event is told");
+  command->add_flag("--keep", watch.keep, "Leave the objects and the namespace");
+  command->footer(
+      "Examples:\n"
+      "  fairlead bench watch --kubeconfig d1/admin.kubeconfig --watchers 1000 --events 10000\n"
+      "  fairlead bench watch --watchers 100 --matching 10 --rate 500 --server-pid 1234\n"
+      "  fairlead bench watch --kind configmaps --selector-template 'tier=t%d'");
+  command->callback([flags, &exit_status] { exit_status = run_watch(*flags); });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& exit_status) {
+  CLI::App* command =
+      app.add_subcommand("bench", "Loads any Kubernetes-style API and measures how it answers.");
+  command->require_subcommand(1);
+  auto flags = std::make_shared<BenchFlags>();
+  add_api(*command, flags, exit_status);
+  add_watch(*command, flags, exit_status);
+}
 
 }  // namespace fairlead::program
