@@ -167,6 +167,9 @@ Task<Answer<JoinResponse>> JoinService::join(const JoinRequest& wanted, const Pe
   item.plan = [&](const Json* live) { return plan(wanted, peer, live, grant); };
   const Answer<Written> written = co_await parts_.writer.write(std::move(item));
   if (!written) co_return refuse(written.error());
+  // The node's first request must find the registration.
+  const Result<> seen = co_await parts_.cache.fresh();
+  if (!seen) co_return refuse(status_of(seen.error()));
 
   const Result<identity::Certificate> certificate =
       parts_.authority.sign_node(grant->request, grant->node, parts_.runtime.wall_now());

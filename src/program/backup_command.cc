@@ -26,11 +26,17 @@ bool has_database(const StoreChoice& store) {
   return std::filesystem::exists(store::DataDirectory::database_in(store.location), error);
 }
 
+// What a running server holds the lock of.
+const std::string& locked_folder(const ServerConfig& config) {
+  return config.store.kind == Kind::sqlite ? config.store.location : config.flags.data;
+}
+
 // Opening makes what is missing; a backup of a folder that was mistyped must not.
 Result<> check_there_is_something(const ServerConfig& config) {
   std::error_code error;
-  if (!std::filesystem::is_directory(config.flags.data, error))
-    return fail(Code::not_found, "--data " + config.flags.data + ": there is no such folder");
+  for (const std::string& folder : {config.flags.data, locked_folder(config)})
+    if (!std::filesystem::is_directory(folder, error))
+      return fail(Code::not_found, folder + ": there is no such folder (--data, --store)");
   return {};
 }
 
@@ -47,7 +53,7 @@ Task<Result<store::BackupSummary>> back_up(runtime::Runtime& runtime, const Serv
   FL_CO_CHECKED(check_there_is_something(config));
   {
     // Whoever holds the folder is the server, and the server then makes the backup.
-    const Result<store::DataDirectory> free = store::DataDirectory::open(config.flags.data);
+    const Result<store::DataDirectory> free = store::DataDirectory::open(locked_folder(config));
     if (!free && free.error().code != Code::unavailable) co_return fail(free.error());
     if (!free) co_return co_await download_backup(runtime, config.flags.data, std::move(file));
   }

@@ -18,7 +18,7 @@ touch "$WORK/writing"
 done) &
 writer=$!
 STARTED+=($writer)
-busy() { kubectl get cm -o name | grep -q busy-; }
+busy() { kubectl get cm -o name | grep busy- >/dev/null; }
 wait_until 30 "first write" busy
 expect "backup" '^[0-9]+ objects at revision [0-9]+ written' "$FAIRLEAD" server backup --data "$ONE" "$WORK/file"
 equal "nobody else may read it" "$(stat -c %a "$WORK/file")" 600

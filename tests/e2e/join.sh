@@ -28,7 +28,7 @@ expect "who it is" 'system:node:a1' as a1 auth whoami
 check "its own Node" as a1 get node a1
 refuse "another Node" 'Forbidden' as a1 get node a2
 refuse "all secrets" 'Forbidden' as a1 get secrets -A
-refuse "a write elsewhere" 'Forbidden' as a1 create configmap mine
+refuse "a write elsewhere" 'forbidden' as a1 create configmap mine
 refuse "a backup" '403|orbidden' as a1 get --raw /fairlead.dev/backup
 before=$(cat "$WORK/a1/node.crt")
 expect "joining again changes nothing" '^already joined as a1' join --token "$any" --node a1 --data "$WORK/a1"
