@@ -37,7 +37,7 @@ struct SqliteOptions {
 
   // Writes are refused with exhausted while the disk has less room than this: a commit that fails
   // for want of space would have to end the process.
-  std::uint64_t reserve_bytes = 64ull << 20;
+  std::uint64_t reserve_bytes = 16ull << 20;
 
   // The database is not allowed to grow beyond this; writes are then refused with exhausted, until
   // erasing and compacting have made room. 0: no limit.
