@@ -11,6 +11,7 @@ constexpr Duration kFirstPause = 800ms;
 constexpr Duration kLongestPause = 30s;
 constexpr Duration kForgiveAfter = 2min;
 constexpr std::uint64_t kWatchSeconds = 300;
+constexpr Duration kWatchGrace = 30s;
 
 }  // namespace
 
@@ -81,8 +82,14 @@ Task<Result<>> Reflector::watch_once() {
   const std::chrono::seconds timeout(kWatchSeconds + runtime_.random() % kWatchSeconds);
   FL_CO_TRY(const std::unique_ptr<WatchStream> stream,
             co_await client_.watch(options_.resource, from, timeout));
+  // The server ends the stream at its time limit. If nothing ends it, the connection is dead
+  // without our knowing (HTTP/1.1 has no way to ask), and it is given up a little later.
+  const Instant deadline = runtime_.now() + timeout + kWatchGrace;
   for (;;) {
-    FL_CO_TRY(std::optional<WatchEvent> event, co_await stream->next());
+    Task<Result<std::optional<WatchEvent>>> waiting = stream->next();
+    FL_CO_TRY(
+        std::optional<WatchEvent> event,
+        co_await runtime::with_timeout(runtime_, deadline - runtime_.now(), std::move(waiting)));
     if (!event) co_return Result<>{};
     std::string version(wire::find_string(event->object, "metadata.resourceVersion"));
     switch (event->type) {

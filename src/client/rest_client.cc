@@ -138,6 +138,7 @@ Result<std::unique_ptr<RestClient>> RestClient::open(runtime::Runtime& runtime,
   FL_CHECKED(identity::check_config(config));
   FL_TRY(Url url, parse_url(config.server));
   http::ClientOptions transport;
+  transport.http2_prior_knowledge = !url.tls && options.http2_without_tls;
   transport.endpoints.push_back(url.endpoint);
   std::ranges::copy(options.endpoints, std::back_inserter(transport.endpoints));
   if (url.tls) {

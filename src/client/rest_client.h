@@ -75,6 +75,7 @@ struct RestOptions {
   std::string user_agent = "fairlead";
   int retries = 10;
   Duration request_time = 34s;
+  bool http2_without_tls = false;  // for http:// servers that are known to speak HTTP/2
   // Further addresses of the same API; the configuration's own comes first.
   std::vector<runtime::Endpoint> endpoints;
 };
