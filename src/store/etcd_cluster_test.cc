@@ -306,5 +306,43 @@ TEST(EtcdCluster, AWatchSurvivesRestarts) {
   story.runtime.run_until_complete(story.run());
 }
 
+// A cluster that was set back, as by restoring a backup, has lost what watches have told: they end
+// with gone as soon as anyone asks for the revision, and a new watch works.
+struct SetBack {
+  EtcdCluster cluster{1};
+  EpollRuntime runtime;
+  EtcdStore store{runtime, options_of_one(cluster, 0)};
+
+  Task<void> run() {
+    const Revision start = co_await ready(store);
+    const auto watch = std::move(*store.watch("", start));
+    for (int i = 0; i < 5; ++i) (void)co_await store.commit(create(std::to_string(i), "v"));
+    for (Revision reached = start; reached < start + 5;) {
+      const auto batch = co_await watch->next();
+      EXPECT_TRUE(batch);
+      if (!batch) co_return;
+      reached = batch->revision;
+    }
+    cluster.member(0).kill();
+    cluster.wipe(0);
+    cluster.member(0).start();
+    const Revision now = co_await ready(store);
+    EXPECT_LT(now, start + 5);
+    const auto batch = co_await watch->next();
+    EXPECT_FALSE(batch);
+    if (!batch) EXPECT_EQ(batch.error().code, Code::gone);
+    const auto fresh = std::move(*store.watch("", now));
+    (void)co_await store.commit(create("new", "v"));
+    const auto news = co_await fresh->next();
+    EXPECT_TRUE(news);
+    if (news) EXPECT_THAT(texts(news->changes), ElementsAre("new=v@0"));
+  }
+};
+
+TEST(EtcdCluster, AClusterSetBackEndsItsWatches) {
+  SetBack story;
+  story.runtime.run_until_complete(story.run());
+}
+
 }  // namespace
 }  // namespace fairlead::store

@@ -126,6 +126,10 @@ class EtcdCluster {
 
   const std::vector<runtime::Endpoint>& endpoints() const { return endpoints_; }
   EtcdProcess& member(std::size_t i) { return *processes_[i]; }
+  // What a killed member knew is lost.
+  void wipe(std::size_t i) {
+    std::filesystem::remove_all(folder_.path() / ("m" + std::to_string(i)));
+  }
   std::size_t size() const { return processes_.size(); }
   std::size_t index_of(const runtime::Endpoint& endpoint) const {
     return static_cast<std::size_t>(std::ranges::find(endpoints_, endpoint) - endpoints_.begin());

@@ -110,7 +110,10 @@ Task<Result<Revision>> EtcdStore::ask_revision() {
   FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(bytes));
   const Revision now = response.header.revision;
   // Only a cluster restored from a backup goes back; whoever watched it has seen what never was.
-  if (now < seen) feed->end({Code::gone, "etcd went back to revision " + std::to_string(now)});
+  if (now < seen) {
+    wanted_ = known_event_ = 0;
+    feed->end({Code::gone, "etcd went back to revision " + std::to_string(now)});
+  }
   want(now);
   co_return now;
 }

@@ -71,7 +71,10 @@ Result<std::unique_ptr<Watch>> EtcdStore::watch(std::string prefix, Revision aft
 }
 
 std::shared_ptr<EtcdFeed> EtcdStore::feed_after(Revision after) {
-  if (!feed_ || feed_->ended()) feed_ = std::make_shared<EtcdFeed>(client_, keys_, after);
+  if (!feed_ || feed_->ended()) {
+    feed_ = std::make_shared<EtcdFeed>(client_, keys_, after);
+    want(wanted_);  // whoever was told of a revision before may be waiting for it
+  }
   return feed_;
 }
 
