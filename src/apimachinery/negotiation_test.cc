@@ -105,7 +105,8 @@ TEST(Accept, ReadsContentTypes) {
   EXPECT_EQ(*body_format(""), Format::json);
   EXPECT_EQ(*body_format("application/json; charset=utf-8"), Format::json);
   EXPECT_EQ(*body_format("application/yaml"), Format::yaml);
-  EXPECT_EQ(body_format("application/vnd.kubernetes.protobuf").error().code, 415);
+  EXPECT_EQ(*body_format("application/vnd.kubernetes.protobuf"), Format::protobuf);
+  EXPECT_EQ(body_format("application/cbor").error().code, 415);
   EXPECT_EQ(*patch_type("application/merge-patch+json", widget_kind()), PatchType::merge_patch);
   EXPECT_EQ(*patch_type("application/json-patch+json", widget_kind()), PatchType::json_patch);
   EXPECT_EQ(*patch_type("application/apply-patch+yaml", widget_kind()), PatchType::apply);

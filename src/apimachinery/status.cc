@@ -255,7 +255,8 @@ Status invalid(const resource::Kind& kind, std::string_view name, const FieldErr
 Status patch_failed(std::string_view why) {
   Status status =
       make(422, "Invalid", "the server rejected our request due to an error in our request");
-  status.details.emplace().causes.push_back({"", std::string(why), ""});
+  // kubectl shows causes as `field: message`.
+  status.details.emplace().causes.push_back({"FieldValueInvalid", std::string(why), "patch"});
   return status;
 }
 

@@ -42,6 +42,8 @@ TEST(Status, WordsEachCaseAsKubernetesDoes) {
       {too_old_resource_version(1, 86), 410, "Expired", "too old resource version: 1 (86)"},
       {request_entity_too_large("limit is 3145728"), 413, "RequestEntityTooLarge",
        "Request entity too large: limit is 3145728"},
+      {patch_failed("testing path /a failed"), 422, "Invalid",
+       "the server rejected our request due to an error in our request"},
       {too_many_requests("slow down", 1), 429, "TooManyRequests", "slow down"},
       {internal_error("disk"), 500, "InternalError", "Internal error occurred: disk"},
       {server_timeout(kWidgets, "list", 2), 500, "ServerTimeout",
@@ -82,6 +84,9 @@ TEST(Status, EncodesAsObject) {
   EXPECT_EQ(text(*too_large_resource_version(9, 5).to_json().as_object().if_contains("details")),
             R"({"causes":[{"reason":"ResourceVersionTooLarge",)"
             R"("message":"Too large resource version"}],"retryAfterSeconds":1})");
+  EXPECT_EQ(text(patch_failed("testing path /a failed").to_json().at("details")),
+            R"({"causes":[{"reason":"FieldValueInvalid","message":"testing path /a failed",)"
+            R"("field":"patch"}]})");
   EXPECT_EQ(text(expired_continue("tok").to_json().at("metadata")), R"({"continue":"tok"})");
 }
 
