@@ -116,6 +116,8 @@ Result<> SimFile::sync() {
     if (disk_.powered_) inode_->dirty.clear();
     return begun;
   }
+  disk_.observe(DiskEvent::Kind::sync, path_);
+  if (!disk_.settings_.honest_sync) return {};
   Inode& inode = *inode_;
   inode.durable.resize(inode.current.size(), '\0');
   for (const auto& [begin, end] : inode.dirty.all()) {
@@ -124,7 +126,6 @@ Result<> SimFile::sync() {
       std::memcpy(inode.durable.data() + begin, inode.current.data() + begin, last - begin);
   }
   inode.dirty.clear();
-  disk_.observe(DiskEvent::Kind::sync, path_);
   return {};
 }
 

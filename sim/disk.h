@@ -28,6 +28,9 @@ struct DiskSettings {
   std::size_t sector = 512;
   // A write never damages bytes of the sector that it did not write.
   bool power_safe_overwrite = true;
+  // A disk that is not says "synced" and keeps the bytes in a cache that the power loss empties. No
+  // program can survive it: the way to show that a scenario would notice.
+  bool honest_sync = true;
   // The fate of an unsynced sector; the rest is dropped.
   std::uint32_t keep_per_million = 450'000;
   std::uint32_t garble_per_million = 100'000;

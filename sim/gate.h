@@ -64,6 +64,25 @@ class Gate::Wait final : public runtime::Waiter {
   bool cancelled_ = false;
 };
 
+// co_await at the start of an operation that takes something in: fails with cancelled as soon as
+// the fiber is, even when the operation would not have to wait. The same as in production.
+class Checkpoint {
+ public:
+  bool await_ready() const { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    cancelled_ = handle.promise().fiber->cancelled();
+    return false;
+  }
+  Result<> await_resume() const {
+    if (cancelled_) return fail(Code::cancelled, "cancelled");
+    return {};
+  }
+
+ private:
+  bool cancelled_ = false;
+};
+
 inline Gate::Wait Gate::wait() { return Wait(*this); }
 
 inline void Gate::open() {

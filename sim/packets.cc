@@ -42,6 +42,7 @@ class SimDatagramSocket final : public runtime::DatagramSocket {
 
  private:
   static Task<Result<Datagram>> take(std::shared_ptr<DatagramPlane::Socket> socket) {
+    FL_CO_CHECKED(co_await Checkpoint());
     for (;;) {
       if (!socket->open) co_return fail(Code::unavailable, "socket is closed");
       if (!socket->received.empty()) {
@@ -81,6 +82,7 @@ class SimPacketSocket final : public runtime::PacketSocket {
 
  private:
   static Task<Result<std::string>> take(std::shared_ptr<EthernetSwitch::Socket> socket) {
+    FL_CO_CHECKED(co_await Checkpoint());
     for (;;) {
       if (!socket->open) co_return fail(Code::unavailable, "socket is closed");
       if (!socket->received.empty()) {

@@ -103,11 +103,11 @@ SeedStory run_seed(const SeedRuns& runs, std::uint64_t seed, const Scenario& sce
 }
 
 std::vector<std::uint64_t> seeds_of(const SeedRuns& runs) {
-  const SeedChoice& choice = seed_choice();
-  if (choice.only && !runs.fixed_count) return {*choice.only};
-  const std::size_t count = runs.fixed_count ? runs.count : choice.count.value_or(runs.count);
+  const SeedChoice choice = runs.fixed_count ? SeedChoice{} : seed_choice();
+  std::size_t count = choice.only ? 1 : runs.count;
+  if (choice.count) count = std::max<std::size_t>(1, *choice.count / runs.cost);
   std::vector<std::uint64_t> seeds(count);
-  for (std::size_t i = 0; i < count; ++i) seeds[i] = runs.first + i;
+  for (std::size_t i = 0; i < count; ++i) seeds[i] = choice.only.value_or(runs.first) + i;
   return seeds;
 }
 

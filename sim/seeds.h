@@ -30,7 +30,8 @@ struct SeedRuns {
   std::uint64_t first = 1;
   std::size_t tail_lines = 60;
   WorldSettings world;
-  bool fixed_count = false;  // FAIRLEAD_SEEDS does not change it (for demonstrations)
+  std::size_t cost = 1;      // a slow scenario: runs COUNT / cost seeds when told COUNT
+  bool fixed_count = false;  // for demonstrations: always exactly these seeds
 };
 
 struct SeedFailure {

@@ -31,6 +31,7 @@ Link& Connection::link_from(Which sender) {
 
 Task<Result<std::size_t>> Connection::read(Which which, std::span<char> into,
                                            std::shared_ptr<Connection>) {
+  FL_CO_CHECKED(co_await Checkpoint());
   End& end = ends_[which];
   for (;;) {
     if (end.closed) co_return fail(Code::unavailable, "stream is closed");

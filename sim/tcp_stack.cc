@@ -50,6 +50,7 @@ class TcpListener final : public runtime::Listener {
  private:
   static Task<Result<std::unique_ptr<runtime::Stream>>> take(
       std::shared_ptr<TcpStack::Backlog> backlog) {
+    FL_CO_CHECKED(co_await Checkpoint());
     for (;;) {
       if (!backlog->open) co_return fail(Code::unavailable, "listener is closed");
       if (!backlog->waiting.empty()) {
@@ -216,6 +217,7 @@ void TcpStack::forget(std::uint64_t id) {
 }
 
 Task<Result<std::unique_ptr<runtime::Stream>>> TcpStack::dial(Machine& from, Endpoint to) {
+  FL_CO_CHECKED(co_await Checkpoint());
   Dial attempt(*this, from, to);
   while (!attempt.established() && !attempt.failure) {
     if (Result<> waited = co_await attempt.answered.wait(); !waited) co_return fail(waited.error());
