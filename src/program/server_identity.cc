@@ -64,7 +64,7 @@ Result<> ServerIdentity::open_authority(const ServerConfig& config) {
          identity::Authority::open(runtime_.files(),
                                    {.folder = folder_ + "/pki",
                                     .server_names = server_names(config),
-                                    .extra_client_ca = std::move(client_ca) + proxy_ca},
+                                    .extra_client_ca = client_ca + "\n" + proxy_ca},
                                    runtime_.wall_now(), [this] { return runtime_.random(); }));
   return {};
 }
@@ -100,7 +100,7 @@ Result<> ServerIdentity::make_authenticator(
   FL_TRY(const std::string client_ca,
          read_flag_file(config.flags.client_ca_file, "--client-ca-file"));
   Result<identity::TrustStore> trust =
-      identity::TrustStore::parse_pem(authority_->ca_pem() + client_ca);
+      identity::TrustStore::parse_pem(authority_->ca_pem() + "\n" + client_ca);
   if (!trust) return fail(std::move(trust).error().context("--client-ca-file"));
   members.push_back(
       std::make_shared<identity::X509Authenticator>(std::move(*trust), std::move(node_registered)));

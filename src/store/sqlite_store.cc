@@ -130,6 +130,11 @@ Task<Result<Revision>> SqliteStore::revision() {
   co_return log_.head();
 }
 
+std::optional<Revision> SqliteStore::revision_now() const {
+  if (!lost_.empty()) return std::nullopt;  // revision() says why
+  return log_.head();
+}
+
 template <class Work>
 auto SqliteStore::read(Work work) -> Task<decltype(work(std::declval<SqliteReader&>()))> {
   FL_CO_CHECKED(check_not_lost());

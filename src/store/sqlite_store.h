@@ -62,6 +62,7 @@ class SqliteStore final : public Store {
   ~SqliteStore() override;
 
   Task<Result<Revision>> revision() override;
+  std::optional<Revision> revision_now() const override;
   Task<Result<std::optional<KeyValue>>> get(std::string key) override;
   Task<Result<Listing>> list(std::string prefix, ListOptions options) override;
   Task<Result<Committed>> commit(Transaction transaction) override;
