@@ -9,7 +9,10 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -43,12 +46,21 @@ EtcdOptions options_for(int server) {
 
 std::string text_of(const Bytes& bytes) { return std::string(bytes.view()); }
 
+// What became of one operation, as its writer was told; checked against everything that happened,
+// as later writes may have covered it up in the end.
+struct Told {
+  std::string key;
+  std::optional<std::string> value;  // empty: erased
+  store::Place place{};              // zero: surely not made
+};
+
 // Everything that the programs tell the judges.
 struct Story {
   explicit Story(World& world) : etcd(world) {}
   EtcdMembers etcd;
   DurabilityChecker durability;
   HistoryChecker history;
+  std::vector<Told> told;
   bool quiet = false;
   int written = 0;
   std::array<store::Revision, kServers> reached{};
@@ -60,48 +72,56 @@ HistoryEvent event_of(const store::Change& change) {
   return event;
 }
 
-// Creates, changes and erases a few keys that everybody fights over, several in
-// one transaction.
+// A change of up to three keys as they are now; nothing if they cannot be read.
+Task<std::optional<store::Transaction>> plan_change(Machine& machine, EtcdStore& store,
+                                                    std::string value) {
+  std::set<std::string> keys;
+  for (std::uint64_t i = 0, n = 1 + machine.random() % 3; i < n; ++i)
+    keys.insert("k" + std::to_string(machine.random() % kKeys));
+  store::Transaction transaction;
+  for (const std::string& key : keys) {
+    const auto found = co_await store.get(key);
+    if (!found) co_return std::nullopt;
+    const store::Revision at = *found ? (*found)->modified.revision : 0;
+    transaction.compares.push_back({.key = key, .modified = at});
+    const bool erase = at != 0 && machine.random() % 4 == 0;
+    transaction.operations.push_back(
+        {.kind = erase ? store::Operation::Kind::erase : store::Operation::Kind::put,
+         .key = key,
+         .value = erase ? Bytes() : Bytes(value)});
+  }
+  co_return transaction;
+}
+
+Task<void> change(EtcdStore& store, Story& story, store::Transaction transaction) {
+  std::vector<Told> told;
+  std::vector<DurabilityChecker::OperationId> ids;
+  for (const store::Operation& operation : transaction.operations) {
+    Told one{.key = operation.key, .value = text_of(operation.value)};
+    if (operation.kind == store::Operation::Kind::erase) one.value.reset();
+    ids.push_back(story.durability.attempt(one.key, one.value));
+    told.push_back(std::move(one));
+  }
+  const auto committed = co_await store.commit(std::move(transaction));
+  if (!committed && committed.error().code == Code::timeout) co_return;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (committed) {
+      told[i].place = {committed->revision, static_cast<std::uint32_t>(i)};
+      story.durability.acknowledged(ids[i], told[i].place.number());
+    } else {
+      story.durability.refused(ids[i]);
+    }
+    story.told.push_back(std::move(told[i]));
+  }
+  if (committed) ++story.written;
+}
+
+// Creates, changes and erases a few keys that everybody fights over, several in one transaction.
 Task<void> write_on(Machine& machine, EtcdStore& store, Story& story, std::string name) {
   for (int round = 0; !story.quiet; ++round) {
-    store::Transaction transaction;
-    std::vector<DurabilityChecker::OperationId> ids;
-    std::vector<std::string> keys;
-    for (std::uint64_t i = 0, n = 1 + machine.random() % 3; i < n; ++i) {
-      const std::string key = "k" + std::to_string(machine.random() % kKeys);
-      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
-    }
-    bool readable = true;
-    for (const std::string& key : keys) {
-      const auto found = co_await store.get(key);
-      readable = readable && found;
-      if (!readable) break;
-      const store::Revision at = *found ? (*found)->modified.revision : 0;
-      transaction.compares.push_back({.key = key, .modified = at});
-      const bool erase = at != 0 && machine.random() % 4 == 0;
-      const std::string value = name + "-" + std::to_string(round);
-      transaction.operations.push_back(
-          {.kind = erase ? store::Operation::Kind::erase : store::Operation::Kind::put,
-           .key = key,
-           .value = erase ? Bytes() : Bytes(value)});
-    }
-    if (readable) {
-      for (const store::Operation& operation : transaction.operations)
-        ids.push_back(
-            story.durability.attempt(operation.key, operation.kind == store::Operation::Kind::erase
-                                                        ? std::nullopt
-                                                        : std::optional(text_of(operation.value))));
-      const auto committed = co_await store.commit(std::move(transaction));
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (committed) {
-          const store::Place place{committed->revision, static_cast<std::uint32_t>(i)};
-          story.durability.acknowledged(ids[i], place.number());
-        } else if (committed.error().code != Code::timeout) {
-          story.durability.refused(ids[i]);
-        }
-      }
-      if (committed) ++story.written;
-    }
+    std::string value = name + "-" + std::to_string(round);
+    auto transaction = co_await plan_change(machine, store, std::move(value));
+    if (transaction) co_await change(store, story, std::move(*transaction));
     (void)co_await runtime::sleep(machine, Duration(1ms) * (machine.random() % 250));
   }
 }
@@ -179,8 +199,31 @@ void trouble_the_leader(World& world, Story& story) {
   }
 }
 
+// Every operation that was acknowledged happened just there and so, and none that was refused did.
+// (Values are told apart by their writers; erasures are not, so a refused one proves nothing.)
+Violations check_told(const Story& story, const std::vector<HistoryEvent>& happened) {
+  std::map<std::uint64_t, const HistoryEvent*> by_version;
+  std::set<std::pair<std::string, std::string>> values;
+  for (const HistoryEvent& event : happened) {
+    by_version[event.version] = &event;
+    if (event.value) values.emplace(event.key, *event.value);
+  }
+  Violations violations;
+  for (const Told& told : story.told) {
+    if (told.place.revision != 0) {
+      const auto found = by_version.find(told.place.number());
+      const bool there = found != by_version.end() && found->second->key == told.key &&
+                         found->second->value == told.value;
+      if (!there) violations.push_back("acknowledged and not made: " + told.key);
+    } else if (told.value && values.contains({told.key, *told.value})) {
+      violations.push_back("refused and made: " + told.key + " = " + *told.value);
+    }
+  }
+  return violations;
+}
+
 std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
-                                                             HistoryChecker& history) {
+                                                             std::vector<HistoryEvent>& history) {
   const store::EtcdKeys keys("/fairlead/");
   std::map<std::string, DurabilityChecker::Stored> contents;
   std::int64_t revision = 0;
@@ -198,7 +241,7 @@ std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
       happened.value = std::string(store::open_value(event.value)->value);
       contents[happened.key] = {.version = happened.version, .value = *happened.value};
     }
-    history.happened(std::move(happened));
+    history.push_back(std::move(happened));
   }
   return contents;
 }
@@ -233,10 +276,12 @@ Result<> two_servers(World& world) {
       [&] { return std::ranges::all_of(story.reached, [&](auto at) { return at >= last; }); }, 60s);
   if (!settled) return fail(Code::timeout, "a watch never reached the last revision");
   if (story.written < 50) return fail(Code::internal, "hardly anything was written");
-  const auto contents = contents_of(story, story.history);
+  std::vector<HistoryEvent> happened;
+  const auto contents = contents_of(story, happened);
+  for (const HistoryEvent& event : happened) story.history.happened(event);
   Violations violations = story.durability.check(contents);
-  const Violations more = story.history.check();
-  violations.insert(violations.end(), more.begin(), more.end());
+  for (const Violations& more : {story.history.check(), check_told(story, happened)})
+    violations.insert(violations.end(), more.begin(), more.end());
   return as_result(violations);
 }
 
