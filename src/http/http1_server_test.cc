@@ -345,6 +345,26 @@ TEST(Http1Server, Drains) {
   EXPECT_EQ(world.scope.size(), 0u);
 }
 
+Task<void> stop_and_count(Server& server, int& stopped) {
+  co_await server.stop(20s);
+  ++stopped;
+}
+
+// Stopping twice is stopping once: both wait for the same end.
+TEST(Http1Server, StopsOnce) {
+  ServerWorld world;
+  RawPeer slow = world.connect();
+  world.runtime.run(slow.send(get("/slow")));
+  world.runtime.run_for(1s);
+  int stopped = 0;
+  world.scope.spawn(stop_and_count(*world.server, stopped));
+  world.scope.spawn(stop_and_count(*world.server, stopped));
+  world.runtime.run_for(1s);
+  EXPECT_EQ(stopped, 0);
+  world.runtime.run_for(10s);
+  EXPECT_EQ(stopped, 2);
+}
+
 // Destroying a server with everything under way leaves nothing behind (a crash in simulation).
 TEST(Http1Server, CanBeDestroyedAtAnyPoint) {
   ServerWorld world;

@@ -7,6 +7,7 @@
 #include "http/http1_server.h"
 #include "http/http2_server.h"
 #include "http/server_core.h"
+#include "runtime/channel.h"
 
 namespace fairlead::http {
 namespace {
@@ -46,6 +47,8 @@ class Server::State {
   ServerCore core_;
   std::list<runtime::Listener*> listeners_;
   std::list<Slot> slots_;
+  bool stopped_ = false;
+  runtime::Signal stopping_;
   runtime::Scope connections_;
 };
 
@@ -117,11 +120,17 @@ Task<void> Server::State::connection(std::unique_ptr<runtime::Stream> stream) {
 }
 
 Task<void> Server::State::stop(Duration drain) {
-  core_.draining = true;
+  if (std::exchange(core_.draining, true)) {
+    while (!stopped_)
+      if (!co_await stopping_.wait()) break;
+    co_return;
+  }
   for (runtime::Listener* listener : listeners_) listener->close();
   for (Slot& slot : slots_) slot.drain();
   // The deadline cancels the join, which hands that on to every connection and then waits for them.
   (void)co_await runtime::with_timeout<void>(core_.runtime, drain, all_ended(connections_));
+  stopped_ = true;
+  stopping_.notify();
 }
 
 Server::Server(runtime::Runtime& runtime, Handler& handler, Limits limits)

@@ -75,7 +75,8 @@ class Server {
   Task<void> serve(std::unique_ptr<runtime::Listener> listener);
 
   // No new connections; HTTP/2 GOAWAY, HTTP/1 "Connection: close"; idle connections closed at once.
-  // Requests under way get `drain` to end, then are cancelled. Returns when all is closed.
+  // Requests under way get `drain` to end, then are cancelled. Returns when all is closed; a second
+  // call only waits for that. The Server may be destroyed after it, or when its loop turns no more.
   Task<void> stop(Duration drain);
 
   const ServerCounters& counters() const;
