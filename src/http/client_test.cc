@@ -110,6 +110,28 @@ TEST_P(EitherProtocol, FailsOverBetweenEndpoints) {
   EXPECT_EQ(lost->error().code, Code::unavailable);
 }
 
+Task<void> stop_server(Server& server) { co_await server.stop(60s); }
+
+// A server that drains finishes what it has, and new requests go to the next endpoint at once.
+TEST_P(EitherProtocol, LeavesDrainingServers) {
+  const auto runtime = std::make_shared<MemoryRuntime>();
+  ServerWorld first(runtime, Limits{}, "first");
+  ServerWorld second(runtime, Limits{}, "second");
+  Client client(*runtime, to({first.at, second.at}, GetParam()));
+  runtime::Scope scope(*runtime);
+  std::vector<Result<Response>> responses;
+  for (int i = 0; i < 3; ++i) scope.spawn(send_and_keep(client, get("/slow"), responses));
+  runtime->run_for(1s);
+  scope.spawn(stop_server(*first.server));
+  runtime->run_for(1s);
+  ASSERT_TRUE(*runtime->run(client.send(get("/new"))));
+  EXPECT_EQ(second.handler.started, 1);
+  runtime->run_for(10s);
+  ASSERT_EQ(responses.size(), 3u);
+  for (const auto& response : responses) EXPECT_TRUE(response) << response.error().to_string();
+  EXPECT_EQ(first.server->counters().connections_open, 0u);
+}
+
 // A request that may have been processed when its connection died fails with io, not unavailable.
 TEST_P(EitherProtocol, DoubtIsNotUnavailable) {
   auto world = std::make_unique<ServerWorld>();
