@@ -172,8 +172,8 @@ Result<> write_through_faults(World& world, const std::string& synchronous) {
 
 // Nothing acknowledged is lost, whatever happens to the server and whenever.
 TEST(Durability, AcknowledgedWritesSurviveFaults) {
-  EXPECT_TRUE(
-      run_seeds({.count = 20}, [](World& world) { return write_through_faults(world, "FULL"); }));
+  EXPECT_TRUE(run_seeds({.count = 20, .cost = 10},
+                        [](World& world) { return write_through_faults(world, "FULL"); }));
 }
 
 // The scenario can fail: a server that does not sync is found out.

@@ -177,7 +177,9 @@ Result<> talk_through_faults(World& world) {
 }
 
 // Answers belong to their questions, streams keep their order, and after the faults all is well.
-TEST(HttpInTheWorld, SurvivesFaults) { EXPECT_TRUE(run_seeds({.count = 15}, talk_through_faults)); }
+TEST(HttpInTheWorld, SurvivesFaults) {
+  EXPECT_TRUE(run_seeds({.count = 15, .cost = 10}, talk_through_faults));
+}
 
 }  // namespace
 }  // namespace fairlead::sim

@@ -28,13 +28,18 @@ struct Outcome {
 // The world that runs now, for the last words of a process that dies in it.
 World* dying_world = nullptr;
 
+std::function<std::string(std::uint64_t)>& rerun_command() {
+  static std::function<std::string(std::uint64_t)> command = [](std::uint64_t seed) {
+    return fmt::format("FAIRLEAD_SEED={}", seed);
+  };
+  return command;
+}
+
 void last_words() {
   World* world = std::exchange(dying_world, nullptr);
   if (!world) return;
-  std::fprintf(stderr,
-               "\nthe process died in seed %llu; the last events:\n%srun again with --seed=%llu\n",
-               static_cast<unsigned long long>(world->seed()), world->trace().tail(60).c_str(),
-               static_cast<unsigned long long>(world->seed()));
+  fmt::print(stderr, "\nthe process died in seed {}; the last events:\n{}run again: {}\n",
+             world->seed(), world->trace().tail(60), rerun_command()(world->seed()));
 }
 
 void install_last_words() {
@@ -129,12 +134,8 @@ bool run_seeds(const SeedRuns& runs, const Scenario& scenario) {
   for (const std::uint64_t seed : seeds_of(runs)) {
     const SeedStory story = run_seed(runs, seed, scenario, report);
     if (!story.failure) continue;
-    std::fprintf(stderr,
-                 "seed %llu failed: %s\n%srun again with --seed=%llu and this test's "
-                 "--gtest_filter, or FAIRLEAD_SEED=%llu\n",
-                 static_cast<unsigned long long>(seed), story.failure->reason.c_str(),
-                 story.text.c_str(), static_cast<unsigned long long>(seed),
-                 static_cast<unsigned long long>(seed));
+    fmt::print(stderr, "seed {} failed: {}\n{}run again: {}\n", seed, story.failure->reason,
+               story.text, rerun_command()(seed));
     return false;
   }
   return true;
@@ -164,6 +165,10 @@ void parse_seed_arguments(int& argc, char** argv) {
     }
   }
   argc = kept;
+}
+
+void set_rerun_command(std::function<std::string(std::uint64_t seed)> command) {
+  rerun_command() = std::move(command);
 }
 
 std::string describe_divergence(const Trace& first, const Trace& second) {

@@ -61,6 +61,8 @@ struct SeedChoice {
 SeedChoice& seed_choice();
 // Takes --seed and --seeds out of the arguments.
 void parse_seed_arguments(int& argc, char** argv);
+// The command that runs one seed of the present test again; the test program's main knows it.
+void set_rerun_command(std::function<std::string(std::uint64_t seed)> command);
 
 // Where two traces of one seed part, in words; empty when they do not.
 std::string describe_divergence(const Trace& first, const Trace& second);

@@ -249,7 +249,8 @@ Result<> store_under_faults(World& world, DiskSettings disk) {
 // Nothing acknowledged is lost, no watcher misses or repeats a change, and everyone ends up with
 // what the store holds.
 TEST(StoreInTheWorld, SqliteStoreKeepsPromises) {
-  EXPECT_TRUE(run_seeds({.count = 20}, [](World& world) { return store_under_faults(world, {}); }));
+  EXPECT_TRUE(run_seeds({.count = 20, .cost = 20},
+                        [](World& world) { return store_under_faults(world, {}); }));
 }
 
 // The scenario would notice: on a disk that only says it synced, every promise falls.
