@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/check.h"
 #include "runtime/runtime.h"
 
 namespace fairlead::sim {
@@ -62,6 +63,34 @@ TEST(Seeds, FailuresNameTheirSeed) {
   ASSERT_EQ(report.failures.size(), 1u);
   EXPECT_EQ(report.failures[0].seed, 4u);
   EXPECT_EQ(report.failures[0].reason, "internal: four");
+}
+
+// A failing seed tells its number, its last events and the command that repeats it.
+TEST(Seeds, FailureTellsTheStory) {
+  ::testing::internal::CaptureStderr();
+  const bool passed = run_seeds({.count = 3, .fixed_count = true}, [](World& world) -> Result<> {
+    world.note("the last straw");
+    if (world.seed() == 2) return fail(Code::internal, "broken");
+    return {};
+  });
+  const std::string story = ::testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(passed);
+  EXPECT_NE(story.find("seed 2 failed: internal: broken"), std::string::npos) << story;
+  EXPECT_NE(story.find("the last straw"), std::string::npos) << story;
+  EXPECT_NE(story.find("--gtest_filter=Seeds.FailureTellsTheStory --seed=2"), std::string::npos)
+      << story;
+}
+
+// A process that dies in a scenario says in which seed, and after what.
+TEST(SeedsDeathTest, DyingProcessNamesTheSeed) {
+  const auto die = [] {
+    (void)run_seeds({.count = 3, .fixed_count = true}, [](World& world) -> Result<> {
+      world.note("the last straw");
+      CHECK(world.seed() != 3);
+      return {};
+    });
+  };
+  EXPECT_DEATH(die(), "died in seed 3(.|\n)*the last straw(.|\n)*--seed=3");
 }
 
 // --seed and --seeds are taken out of the arguments and kept.
