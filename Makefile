@@ -30,6 +30,7 @@ test: ## Everything a change must pass: unit, simulation, fuzz, end to end (unde
 	@scripts/test
 
 bench: build ## Measure; tables as in docs/benchmarks.md
+	@scripts/build release store_bench
 	@bench/run
 
 sim: bootstrap ## The virtual world over many seeds: make sim SEEDS=100000

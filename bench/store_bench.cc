@@ -1,6 +1,8 @@
-// How many durable creates a SqliteStore takes per second, and how long each waits.
+// How many durable creates a store takes per second, and how long each waits: SqliteStore in DIR,
+// or with --etcd an EtcdStore on that cluster (the peer's own speed, without our server before it).
 //
-//   store_bench [--dir DIR] [--fibers 64] [--seconds 5] [--value 600] [--keys random|sequential]
+//   store_bench [--dir DIR | --etcd http://127.0.0.1:2379] [--fibers 64] [--seconds 5]
+//               [--value 600] [--keys random|sequential]
 //
 // Every create is one transaction: its key must not exist, and a second key must be unchanged, as a
 // create in a namespace is. DIR should be on the disk that is to be measured. The cost of a sync
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "runtime/epoll_runtime.h"
+#include "store/etcd_store.h"
 #include "store/sqlite_store.h"
 
 namespace fairlead::store {
@@ -26,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Settings {
   std::string directory = ".";
+  std::string etcd;
   int fibers = 64;
   int seconds = 5;
   std::size_t value = 600;
@@ -43,7 +47,7 @@ double percentile(std::vector<double>& sorted, double share) {
 
 class Load {
  public:
-  Load(runtime::EpollRuntime& runtime, SqliteStore& store, const Settings& settings)
+  Load(runtime::EpollRuntime& runtime, Store& store, const Settings& settings)
       : runtime_(runtime), store_(store), settings_(settings) {}
 
   Task<void> run() {
@@ -62,7 +66,6 @@ class Load {
     for (int i = 0; i < settings_.fibers; ++i) scope.spawn(create_until_end());
     co_await scope.join();
     report();
-    co_await store_.close();
   }
 
  private:
@@ -90,21 +93,13 @@ class Load {
     const double seconds = milliseconds(Clock::now() - started_) / 1'000;
     const double count = static_cast<double>(waits_.size());
     std::ranges::sort(waits_);
-    const CommitStats& stats = store_.stats();
     fmt::print("creates {:.0f}/s  p50 {:.2f} ms  p99 {:.2f} ms  longest {:.2f} ms\n",
                count / seconds, percentile(waits_, 0.5), percentile(waits_, 0.99),
                percentile(waits_, 1));
-    fmt::print("batches {:.0f}/s of {:.1f}, longest {:.1f} ms; log {} pages\n",
-               static_cast<double>(stats.batches) / seconds,
-               static_cast<double>(stats.transactions) / static_cast<double>(stats.batches),
-               milliseconds(stats.longest_batch), stats.wal_pages);
-    const CheckpointStats& checkpoints = store_.checkpoint_stats();
-    fmt::print("checkpoints {}, longest wait for one {:.1f} ms\n", checkpoints.completed,
-               milliseconds(checkpoints.longest_turn));
   }
 
   runtime::EpollRuntime& runtime_;
-  SqliteStore& store_;
+  Store& store_;
   Settings settings_;
   Revision guard_ = 0;
   std::uint64_t serial_ = 0;
@@ -112,6 +107,17 @@ class Load {
   Clock::time_point end_;
   std::vector<double> waits_;
 };
+
+void report_batches(const SqliteStore& store, int seconds) {
+  const CommitStats& stats = store.stats();
+  fmt::print("batches {:.0f}/s of {:.1f}, longest {:.1f} ms; log {} pages\n",
+             static_cast<double>(stats.batches) / seconds,
+             static_cast<double>(stats.transactions) / static_cast<double>(stats.batches),
+             milliseconds(stats.longest_batch), stats.wal_pages);
+  const CheckpointStats& checkpoints = store.checkpoint_stats();
+  fmt::print("checkpoints {}, longest wait for one {:.1f} ms\n", checkpoints.completed,
+             milliseconds(checkpoints.longest_turn));
+}
 
 // What one write and sync costs there, without SQLite: 64 KiB over bytes that exist.
 void report_sync_cost(const std::string& directory) {
@@ -131,7 +137,20 @@ void report_sync_cost(const std::string& directory) {
              percentile(costs, 0.99));
 }
 
-int run(const Settings& settings) {
+int run_etcd(const Settings& settings) {
+  const Result<EtcdAddresses> addresses = parse_etcd_addresses(settings.etcd);
+  if (!addresses || addresses->tls) {
+    fmt::print(stderr, "--etcd: wants http://host:port\n");
+    return 1;
+  }
+  runtime::EpollRuntime runtime;
+  EtcdStore store(runtime, {.endpoints = addresses->endpoints, .root = "/store-bench/"});
+  Load load(runtime, store, settings);
+  runtime.run_until_complete(load.run());
+  return 0;
+}
+
+int run_sqlite(const Settings& settings) {
   std::string name = settings.directory + "/store-bench-XXXXXX";
   if (!::mkdtemp(name.data())) {
     fmt::print(stderr, "cannot make a folder in {}\n", settings.directory);
@@ -148,6 +167,8 @@ int run(const Settings& settings) {
     }
     Load load(runtime, **store, settings);
     runtime.run_until_complete(load.run());
+    report_batches(**store, settings.seconds);
+    runtime.run_until_complete((*store)->close());
   }
   std::filesystem::remove_all(name);
   return 0;
@@ -162,10 +183,12 @@ int main(int count, char** arguments) {
     const std::string flag = arguments[i];
     const std::string value = arguments[i + 1];
     if (flag == "--dir") settings.directory = value;
+    if (flag == "--etcd") settings.etcd = value;
     if (flag == "--fibers") settings.fibers = std::stoi(value);
     if (flag == "--seconds") settings.seconds = std::stoi(value);
     if (flag == "--value") settings.value = std::stoul(value);
     if (flag == "--keys") settings.random_keys = value == "random";
   }
-  return fairlead::store::run(settings);
+  return settings.etcd.empty() ? fairlead::store::run_sqlite(settings)
+                               : fairlead::store::run_etcd(settings);
 }

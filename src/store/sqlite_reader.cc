@@ -19,7 +19,7 @@ Place place_of(std::int64_t number) {
 
 Result<SqliteReader> SqliteReader::open(const DatabaseOptions& options) {
   FL_TRY(Database database, Database::open(options));
-  FL_CHECKED(database.execute("PRAGMA cache_size = -8192; PRAGMA query_only = ON;"));
+  FL_CHECKED(database.execute("PRAGMA cache_size = -2048; PRAGMA query_only = ON;"));
   SqliteReader reader(std::move(database));
   FL_CHECKED(reader.prepare());
   return reader;

@@ -70,7 +70,7 @@ Result<> configure_connection(Database& database) {
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA cache_size = -16384;
+    PRAGMA cache_size = -4096;
     PRAGMA mmap_size = 0;
     PRAGMA temp_store = MEMORY;
     PRAGMA foreign_keys = OFF;

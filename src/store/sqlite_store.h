@@ -43,9 +43,10 @@ struct SqliteOptions {
   // erasing and compacting have made room. 0: no limit.
   std::uint64_t max_database_bytes = 0;
 
-  // How much of the recent past watches find in memory.
-  std::size_t log_changes = 100'000;
-  std::size_t log_bytes = 32 << 20;
+  // How much of the recent past watches find in memory; what lies further back they read from the
+  // database.
+  std::size_t log_changes = 4'096;
+  std::size_t log_bytes = 2 << 20;
 
   // The write-ahead log is copied into the database when it has this many pages.
   int checkpoint_pages = 4'000;
