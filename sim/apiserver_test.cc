@@ -274,7 +274,7 @@ Result<> serve_through_faults(World& world) {
 // Every informer sees a gap-free, ordered history and ends with what the store holds; every
 // acknowledged write is there.
 TEST(ApiServer, KeepsItsPromisesThroughFaults) {
-  EXPECT_TRUE(run_seeds({.count = 60, .cost = 5}, serve_through_faults));
+  EXPECT_TRUE(run_seeds({.count = 60}, serve_through_faults));
 }
 
 }  // namespace

@@ -107,21 +107,22 @@ SeedStory run_seed(const SeedRuns& runs, std::uint64_t seed, const Scenario& sce
   return {.failure = SeedFailure{seed, reason}, .text = find_divergence(runs, seed, scenario)};
 }
 
-std::vector<std::uint64_t> seeds_of(const SeedRuns& runs) {
-  const SeedChoice choice = runs.fixed_count ? SeedChoice{} : seed_choice();
+}  // namespace
+
+std::vector<std::uint64_t> seeds_of(const SeedRuns& runs, const SeedChoice& told) {
+  const SeedChoice choice = runs.fixed_count ? SeedChoice{} : told;
   std::size_t count = choice.only ? 1 : runs.count;
   if (choice.count) count = std::max<std::size_t>(1, *choice.count / runs.cost);
-  std::vector<std::uint64_t> seeds(count);
-  for (std::size_t i = 0; i < count; ++i) seeds[i] = choice.only.value_or(runs.first) + i;
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t i = choice.part; i < count; i += choice.parts)
+    seeds.push_back(choice.only.value_or(runs.first) + i);
   return seeds;
 }
-
-}  // namespace
 
 SeedReport explore_seeds(const SeedRuns& runs, const Scenario& scenario) {
   install_last_words();
   SeedReport report;
-  for (const std::uint64_t seed : seeds_of(runs)) {
+  for (const std::uint64_t seed : seeds_of(runs, seed_choice())) {
     SeedStory story = run_seed(runs, seed, scenario, report);
     if (story.failure) report.failures.push_back(std::move(*story.failure));
   }
@@ -131,7 +132,7 @@ SeedReport explore_seeds(const SeedRuns& runs, const Scenario& scenario) {
 bool run_seeds(const SeedRuns& runs, const Scenario& scenario) {
   install_last_words();
   SeedReport report;
-  for (const std::uint64_t seed : seeds_of(runs)) {
+  for (const std::uint64_t seed : seeds_of(runs, seed_choice())) {
     const SeedStory story = run_seed(runs, seed, scenario, report);
     if (!story.failure) continue;
     fmt::print(stderr, "seed {} failed: {}\n{}run again: {}\n", seed, story.failure->reason,
@@ -152,6 +153,20 @@ SeedChoice& seed_choice() {
   return choice;
 }
 
+namespace {
+
+// "1/4": the second of four.
+void parse_part(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto part = parse_number(text.substr(0, slash));
+  const auto parts = parse_number(text.substr(std::min(slash + 1, text.size())));
+  if (!part || !parts || *part >= *parts) return;
+  seed_choice().part = *part;
+  seed_choice().parts = *parts;
+}
+
+}  // namespace
+
 void parse_seed_arguments(int& argc, char** argv) {
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
@@ -160,6 +175,8 @@ void parse_seed_arguments(int& argc, char** argv) {
       seed_choice().only = parse_number(argument.substr(7));
     } else if (argument.starts_with("--seeds=")) {
       seed_choice().count = parse_number(argument.substr(8));
+    } else if (argument.starts_with("--part=")) {
+      parse_part(argument.substr(7));
     } else {
       argv[kept++] = argv[i];
     }

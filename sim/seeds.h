@@ -8,7 +8,8 @@
 // again. A crash of the process (CHECK, sanitizer) prints the same.
 //
 // --seed=N or FAIRLEAD_SEED runs that one only; --seeds=COUNT or FAIRLEAD_SEEDS scales every
-// scenario to that many (`make sim`).
+// scenario to that many (`make sim`); --part=K/N runs every Nth seed, from the Kth on, so that N
+// processes share the work.
 #pragma once
 
 #include <cstddef>
@@ -55,12 +56,16 @@ bool run_seeds(const SeedRuns& runs, const Scenario& scenario);
 
 // What the command line and the environment say.
 struct SeedChoice {
+  std::size_t part = 0;  // of `parts`
+  std::size_t parts = 1;
   std::optional<std::uint64_t> only;
   std::optional<std::size_t> count;
 };
 SeedChoice& seed_choice();
-// Takes --seed and --seeds out of the arguments.
+// Takes --seed, --seeds and --part out of the arguments; what does not parse counts as not said.
 void parse_seed_arguments(int& argc, char** argv);
+// The seeds that a scenario runs, by that choice.
+std::vector<std::uint64_t> seeds_of(const SeedRuns& runs, const SeedChoice& choice);
 // The command that runs one seed of the present test again; the test program's main knows it.
 void set_rerun_command(std::function<std::string(std::uint64_t seed)> command);
 

@@ -107,5 +107,17 @@ TEST(Seeds, ArgumentsAreParsed) {
   seed_choice() = before;
 }
 
+// Parts are disjoint and together are the whole; a demonstration is the same in every part.
+TEST(Seeds, PartsShareTheSeeds) {
+  const SeedRuns runs{.count = 7};
+  const auto seeds = [&runs](std::size_t part) {
+    return seeds_of(runs, {.part = part, .parts = 3});
+  };
+  EXPECT_EQ(seeds(0), (std::vector<std::uint64_t>{1, 4, 7}));
+  EXPECT_EQ(seeds(1), (std::vector<std::uint64_t>{2, 5}));
+  EXPECT_EQ(seeds(2), (std::vector<std::uint64_t>{3, 6}));
+  EXPECT_EQ(seeds_of({.count = 2, .fixed_count = true}, {.part = 1, .parts = 3}).size(), 2U);
+}
+
 }  // namespace
 }  // namespace fairlead::sim
