@@ -22,7 +22,7 @@ SOURCE = ROOT / "src"
 LAYERS = [
     {"base"},
     {"wire", "resource", "runtime", "http", "identity", "apimachinery"},
-    {"store", "watchcache", "client", "apiserver"},
+    {"store", "watchcache", "client", "apiserver", "fabric"},
 ]
 FEATURE = len(LAYERS)
 PROGRAM = FEATURE + 1
