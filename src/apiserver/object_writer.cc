@@ -1,5 +1,6 @@
 #include "apiserver/object_writer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,12 @@ using watchcache::ObjectRef;
 // One conflict costs one look at the store. Under contention every round lets one writer through,
 // so this many rounds serve that many rivals; whoever loses them all is told to come back.
 constexpr int kMaxAttempts = 200;
+
+// The items of one transaction are decided on one state: a second compare of a key says the same.
+bool compares(const store::Transaction& transaction, std::string_view key) {
+  return std::ranges::any_of(transaction.compares,
+                             [key](const store::Compare& one) { return one.key == key; });
+}
 
 }  // namespace
 
@@ -67,13 +74,11 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
   const bool erases = draft.change.kind == Change::Kind::erase;
   const std::string key = watchcache::store_key(kind, item.namespace_name, draft.name);
   transaction.compares.push_back({key, live ? live->place.revision : 0});
+  for (const store::Compare& condition : item.conditions)
+    if (!compares(transaction, condition.key)) transaction.compares.push_back(condition);
   draft.position = static_cast<std::uint32_t>(transaction.operations.size());
-  if (erases) {
-    transaction.operations.push_back({store::Operation::Kind::erase, key, {}});
-  } else {
-    draft.stored = watchcache::encode_stored(draft.change.object);
-    transaction.operations.push_back({store::Operation::Kind::put, key, draft.stored});
-  }
+  transaction.operations.push_back(
+      {erases ? store::Operation::Kind::erase : store::Operation::Kind::put, key, {}});
   const Admission::Proposal proposal{
       .kind = kind,
       .namespace_name = item.namespace_name,
@@ -85,6 +90,10 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
   for (Admission* admission : admissions_)
     if (Answer<> admitted = admission->admit(proposal, transaction); !admitted)
       return refuse(admitted.error());
+  if (!erases) {
+    draft.stored = watchcache::encode_stored(draft.change.object);
+    transaction.operations[*draft.position].value = draft.stored;
+  }
   return draft;
 }
 

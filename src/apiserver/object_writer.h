@@ -30,6 +30,9 @@ struct WriteItem {
   bool create = false;  // must not exist
   std::function<Answer<Change>(const Json* live)> plan;
   const identity::Attributes* attributes = nullptr;  // who; null: the server itself
+  // What else must hold for it to be committed. When one fails, `plan` is asked again and must
+  // refuse if that was its ground.
+  std::vector<store::Compare> conditions{};
 };
 
 struct Written {
@@ -39,8 +42,8 @@ struct Written {
   Bytes object;  // as served: the new version, or what an unchanged or erased one was
 };
 
-// A look at a write before it is committed. May refuse it, or add compares and operations that
-// commit with it or not at all.
+// A look at a write before it is committed. May refuse it, change what the server decides about the
+// object (its status), or add compares and operations that commit with it or not at all.
 class Admission {
  public:
   struct Proposal {
@@ -48,8 +51,8 @@ class Admission {
     std::string_view namespace_name;
     std::string_view name;
     const identity::Attributes* attributes;
-    const Json* live;     // null on create
-    const Json* desired;  // null on erase
+    const Json* live;  // null on create
+    Json* desired;     // null on erase
   };
   virtual ~Admission() = default;
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;

@@ -13,6 +13,7 @@
 #include "controllers/namespace_terminator.h"
 #include "http/server.h"
 #include "identity/authorizer.h"
+#include "ipam/virtual_networks.h"
 #include "program/audit_file.h"
 #include "program/backup_service.h"
 #include "program/open_store.h"
@@ -105,6 +106,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   BackupService backup(*opened.store);
   api.add_path(joining);
   api.add_path(backup);
+  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics);
   controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
   controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer());
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
@@ -145,6 +147,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     scope.spawn(identity->maintain());
     scope.spawn(compact_now_and_then(runtime, opened));
     scope.spawn(garbage.run());
+    scope.spawn(networks.run());
     scope.spawn(namespaces.run());
     scope.spawn(expirer.run());
     std::printf("fairlead server ready on %s, store %s, kubeconfig %s/admin.kubeconfig\n",

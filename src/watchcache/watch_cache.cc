@@ -7,6 +7,7 @@ namespace {
 
 constexpr Duration kRetryPause = 500ms;
 constexpr std::size_t kLoadPage = 1'000;
+constexpr std::string_view kGuardPrefix = "guard/";
 
 }  // namespace
 
@@ -50,11 +51,13 @@ Task<Result<>> WatchCache::run() {
 
 Task<Result<store::Revision>> WatchCache::load() {
   std::map<KindCache*, std::vector<ObjectRef>> loaded;
+  decltype(guards_) guards;
   store::ListOptions page{.at = 0, .after = {}, .limit = kLoadPage};
   for (;;) {
     FL_CO_TRY(const store::Listing listing, co_await store_.list("", page));
     page.at = listing.revision;
     for (const store::KeyValue& item : listing.items) {
+      if (item.key.starts_with(kGuardPrefix)) guards[item.key] = item.modified.revision;
       std::string_view object_key;
       KindCache* cache = cache_for(item.key, object_key);
       if (!cache) continue;
@@ -65,6 +68,7 @@ Task<Result<store::Revision>> WatchCache::load() {
     if (!listing.more) break;
     page.after = listing.items.back().key;
   }
+  guards_ = std::move(guards);
   for (const auto& cache : caches_) cache->reset(std::move(loaded[cache.get()]), page.at);
   for (const auto& callback : reset_callbacks_) callback();
   ready_ = true;
@@ -83,6 +87,8 @@ Task<Result<>> WatchCache::follow(store::Revision from) {
 
 Result<> WatchCache::apply(const store::ChangeBatch& batch) {
   for (const store::Change& change : batch.changes) {
+    if (change.current.key.starts_with(kGuardPrefix))
+      guards_[change.current.key] = change.current.modified.revision;
     std::string_view object_key;
     KindCache* cache = cache_for(change.current.key, object_key);
     if (!cache) continue;
@@ -109,6 +115,15 @@ KindCache* WatchCache::cache_for(std::string_view key, std::string_view& object_
   if (entry == by_prefix_.end()) return nullptr;
   object_key = key.substr(plural_end + 1);
   return entry->second;
+}
+
+std::string WatchCache::guard_key(std::string_view name) {
+  return std::string(kGuardPrefix) + std::string(name);
+}
+
+store::Revision WatchCache::guard_revision(std::string_view name) const {
+  const auto guard = guards_.find(guard_key(name));
+  return guard == guards_.end() ? 0 : guard->second;
 }
 
 void WatchCache::advance(store::Revision revision) {

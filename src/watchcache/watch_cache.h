@@ -41,6 +41,13 @@ class WatchCache {
   KindCache& of(const resource::Kind& kind);
   const KindCache& of(const resource::Kind& kind) const;
 
+  // A guard is a key without an object, written by every transaction that changes what it stands
+  // for (say, the subnets of one virtual network): whoever decided on the whole compares its
+  // revision and writes it too, so that of two such decisions at once one is taken anew.
+  static std::string guard_key(std::string_view name);
+  // When it was last written, as far as the cache has come; 0: never.
+  store::Revision guard_revision(std::string_view name) const;
+
   // Called after each applied batch with the events of that batch, in order. For the server's own
   // controllers (garbage collection, namespaces, node relevance); must be quick and must not wait.
   using Observer = std::function<void(const resource::Kind& kind, const Event& event)>;
@@ -62,6 +69,7 @@ class WatchCache {
   std::vector<std::unique_ptr<KindCache>> caches_;
   std::map<const resource::Kind*, KindCache*> by_kind_;
   std::map<std::string, KindCache*, std::less<>> by_prefix_;
+  std::map<std::string, store::Revision, std::less<>> guards_;  // by key
   std::vector<Observer> observers_;
   std::vector<std::function<void()>> reset_callbacks_;
 

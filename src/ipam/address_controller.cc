@@ -1,0 +1,394 @@
+#include "ipam/address_controller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/time_text.h"
+#include "ipam/address_metrics.h"
+#include "ipam/interlock_support.h"
+#include "resource/ip_lock.h"
+#include "runtime/scope.h"
+
+namespace fairlead::ipam {
+
+using apimachinery::refuse;
+using apiserver::Answer;
+using apiserver::Change;
+using apiserver::WriteItem;
+using watchcache::ObjectRef;
+
+namespace {
+
+constexpr int kWorkers = 2;
+// With two addresses each and the status, still within one transaction.
+constexpr std::size_t kBatch = 40;
+constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
+constexpr char kSubnetMark = '*';  // in no object's name
+constexpr std::string_view kManager = "fairlead-ipam";
+
+void set_or_erase(JsonObject& object, std::string_view name, std::string_view value) {
+  if (value.empty()) {
+    object.erase(name);
+  } else {
+    object[name] = value;
+  }
+}
+
+std::string text_of(const std::optional<Assigned>& part) {
+  return part ? part->ip.to_string() : std::string();
+}
+
+// status.address as the assignment wants it; the other sections stay.
+void fill_status(Json& attachment, const Assignment& assignment) {
+  JsonObject& status = wire::member_object(attachment.get_object(), "status");
+  const bool addressed = assignment.vni != 0;
+  set_or_erase(status, "ipv4", text_of(assignment.ipv4));
+  set_or_erase(status, "ipv6", text_of(assignment.ipv6));
+  set_or_erase(status, "lockUID", assignment.ipv4 ? assignment.ipv4->lock_uid : "");
+  set_or_erase(status, "ipv6LockUID", assignment.ipv6 ? assignment.ipv6->lock_uid : "");
+  set_or_erase(status, "macAddress", addressed ? assignment.mac.to_string() : "");
+  set_or_erase(status, "subnetCreationTime", assignment.subnet_written);
+  if (addressed) {
+    status["addressVNI"] = assignment.vni;
+  } else {
+    status.erase("addressVNI");
+  }
+  if (assignment.exhausted) status["addressContention"] = true;
+  JsonObject& errors = wire::member_object(status, "errors");
+  if (assignment.errors.empty()) {
+    errors.erase("ipam");
+  } else {
+    errors["ipam"] = JsonArray(assignment.errors.begin(), assignment.errors.end());
+  }
+  if (errors.empty()) status.erase("errors");
+}
+
+}  // namespace
+
+AddressController::AddressController(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                                     NetworkIndex& index, apiserver::ObjectWriter& writer,
+                                     metrics::Registry& metrics)
+    : runtime_(runtime),
+      nodes_(*catalog.find("", "v1", "nodes")),
+      index_(index),
+      writer_(writer),
+      metrics_(std::make_unique<AddressMetrics>(metrics)),
+      queue_(runtime, kBackoff) {
+  index.listen(
+      {.attachment = [this](auto* before, auto* after) { notice_attachment(before, after); },
+       .subnet = [this](auto* before, auto* after) { notice_subnet(before, after); },
+       .lock = [this](auto* before, auto* after) { notice_lock(before, after); },
+       .reset = [this] { enqueue_all(); }});
+}
+
+AddressController::~AddressController() = default;
+
+void AddressController::notice_attachment(const AttachmentFacts* before,
+                                          const AttachmentFacts* after) {
+  if (!after) {
+    // It may have been about to take a freed address that others wait for.
+    if (const auto waiting = waiting_.find(before->subnet_key()); waiting != waiting_.end())
+      queue_.add(waiting->second.front());
+    return;
+  }
+  const bool same = before && before->uid == after->uid && before->ipv4 == after->ipv4 &&
+                    before->ipv6 == after->ipv6 && before->vni == after->vni;
+  if (!same) queue_.add(after->key());
+}
+
+void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFacts* after) {
+  const SubnetFacts& known = after ? *after : *before;
+  const bool matters = !before || !after || before->uid != after->uid ||
+                       before->validated != after->validated || before->errors != after->errors;
+  if (!matters) return;
+  for (const std::string& key : index_.attachments_of_subnet(known.key())) queue_.add(key);
+  if (after) return;
+  // The transaction that removed it may have had room for only some of those that waited.
+  for (const SubnetFacts& other : index_.subnets_of(known.vni))
+    if (!other.validated) queue_.add(kSubnetMark + other.key());
+}
+
+void AddressController::notice_lock(const LockFacts* before, const LockFacts* after) {
+  if (after) return;
+  wake(before->vni, before->ip);
+  // If its attachment still is there, it needs its lock back.
+  const std::string owner = before->namespace_name + "/" + before->owner_name;
+  if (const AttachmentFacts* attachment = index_.attachment(owner);
+      attachment && attachment->uid == before->owner)
+    queue_.add(owner);
+}
+
+// One address, one attachment that waits.
+void AddressController::wake(Vni vni, const Ip& freed) {
+  if (auto wanting = waiting_for_.extract({vni, freed}))
+    for (const std::string& key : wanting.mapped()) queue_.add(key);
+  for (const SubnetFacts& subnet : index_.subnets_of(vni)) {
+    const auto& block = subnet.block(freed.is_v4());
+    const auto waiting = waiting_.find(subnet.key());
+    if (!block || !block->contains(freed) || waiting == waiting_.end()) continue;
+    queue_.add(waiting->second.front());
+    waiting->second.pop_front();
+    if (waiting->second.empty()) waiting_.erase(waiting);
+  }
+}
+
+void AddressController::enqueue_all() {
+  waiting_.clear();
+  waiting_for_.clear();
+  for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects())
+    queue_.add(key);
+  for (const auto& [key, object] : index_.cache().of(index_.subnets()).objects())
+    if (!index_.subnet(key)->validated) queue_.add(kSubnetMark + key);
+}
+
+Task<void> AddressController::run() {
+  runtime::Scope scope(runtime_);
+  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
+  co_await scope.join();
+}
+
+Task<void> AddressController::work() {
+  for (;;) {
+    Result<std::string> first = co_await queue_.take();
+    if (!first) co_return;
+    std::vector<std::string> keys{std::move(*first)};
+    while (keys.size() < kBatch) {
+      std::optional<std::string> next = queue_.take_now();
+      if (!next) break;
+      keys.push_back(std::move(*next));
+    }
+    co_await handle(std::move(keys));
+  }
+}
+
+std::shared_ptr<Assignment> AddressController::decide_on(const std::string& key) {
+  const AttachmentFacts* attachment = index_.attachment(key);
+  if (!attachment) return nullptr;
+  return std::make_shared<Assignment>(
+      decide(index_, *attachment, [this] { return runtime_.random(); }));
+}
+
+// Nothing to write: what the attachment has is what it should have.
+bool AddressController::holds(const Assignment& assignment) const {
+  const AttachmentFacts* attachment = index_.attachment(assignment.attachment);
+  return assignment.vni != 0 && attachment->vni == assignment.vni &&
+         attachment->ipv4 == text_of(assignment.ipv4) &&
+         attachment->ipv6 == text_of(assignment.ipv6) && !assignment.needs_locks() &&
+         assignment.unused_locks.empty();
+}
+
+// All in one transaction; if that is refused, each by itself, so that one bad case holds up nobody.
+Task<void> AddressController::handle(std::vector<std::string> keys) {
+  const auto finish = [this](const std::string& key, const Answer<>& outcome) {
+    if (outcome) {
+      queue_.forget(key);
+    } else {
+      metrics_->failures.add();
+      log::warning("address assignment will try again",
+                   {{"attachment", key}, {"error", outcome.error().message}});
+      queue_.retry(key);
+    }
+    queue_.done(key);
+  };
+  Batch batch;
+  std::vector<std::string> attachments;
+  for (const std::string& key : keys) {
+    if (key.front() == kSubnetMark) {
+      const Answer<> looked = co_await look_again_at_subnet(key.substr(1));
+      finish(key, looked);
+    } else if (auto assignment = decide_on(key); assignment && !holds(*assignment)) {
+      batch.push_back(std::move(assignment));
+      attachments.push_back(key);
+    } else {
+      finish(key, {});
+    }
+  }
+  if (batch.empty()) co_return;
+  Answer<> outcome = co_await commit(batch);
+  for (const auto& assignment : batch) settle(*assignment, outcome.has_value());
+  if (outcome || batch.size() == 1) {
+    for (const std::string& key : attachments) finish(key, outcome);
+    co_return;
+  }
+  for (const std::string& key : attachments) {
+    const auto assignment = decide_on(key);
+    outcome = Answer<>{};
+    if (assignment) {
+      outcome = co_await commit(Batch(1, assignment));
+      settle(*assignment, outcome.has_value());
+    }
+    finish(key, outcome);
+  }
+}
+
+Task<Answer<>> AddressController::commit(Batch batch) {
+  std::vector<WriteItem> items;
+  for (const auto& assignment : batch)
+    for (WriteItem& item : items_for(assignment)) items.push_back(std::move(item));
+  const Instant began = runtime_.now();
+  const Answer<std::vector<apiserver::Written>> written =
+      co_await writer_.write_all(std::move(items), false);
+  metrics_->commit_seconds.observe(std::chrono::duration<double>(runtime_.now() - began).count());
+  if (!written) co_return refuse(written.error());
+  co_return Answer<>{};
+}
+
+std::vector<WriteItem> AddressController::items_for(const std::shared_ptr<Assignment>& assignment) {
+  std::vector<WriteItem> items;
+  for (const bool v4 : {true, false}) {
+    const auto& part = v4 ? assignment->ipv4 : assignment->ipv6;
+    if (part && part->lock_uid.empty()) items.push_back(lock_item(assignment, v4));
+  }
+  items.push_back(status_item(assignment));
+  for (const std::string& key : assignment->unused_locks)
+    items.push_back(release_item(assignment, key));
+  return items;
+}
+
+WriteItem AddressController::lock_item(const std::shared_ptr<Assignment>& assignment, bool v4) {
+  const Ip ip = v4 ? assignment->ipv4->ip : assignment->ipv6->ip;
+  const std::size_t slash = assignment->attachment.find('/');
+  WriteItem item{.kind = &index_.locks(),
+                 .namespace_name = assignment->attachment.substr(0, slash),
+                 .create = true};
+  apiserver::WriteContext context{.kind = item.kind,
+                                  .namespace_name = item.namespace_name,
+                                  .options = {.field_manager = std::string(kManager)},
+                                  .now = runtime_.wall_now(),
+                                  .random = [this] { return runtime_.random(); }};
+  Json lock = {{"apiVersion", item.kind->api_version()},
+               {"kind", item.kind->kind},
+               {"metadata",
+                {{"name", resource::ip_lock_name(assignment->vni, ip)},
+                 {"namespace", item.namespace_name},
+                 {"finalizers", JsonArray{Json(kQuarantineFinalizer)}},
+                 {"ownerReferences", JsonArray{{{"apiVersion", index_.attachments().api_version()},
+                                                {"kind", index_.attachments().kind},
+                                                {"name", assignment->attachment.substr(slash + 1)},
+                                                {"uid", assignment->uid},
+                                                {"controller", true},
+                                                {"blockOwnerDeletion", false}}}}}},
+               {"spec", {{"subnetName", assignment->subnet.substr(slash + 1)}}}};
+  item.plan = [assignment, v4, context = std::move(context),
+               lock = std::move(lock)](const Json*) -> Answer<Change> {
+    Answer<Change> change = apiserver::plan_create(context, lock);
+    // The status is written in the same transaction and names the lock.
+    if (change)
+      (v4 ? assignment->ipv4 : assignment->ipv6)->lock_uid =
+          wire::find_string(change->object, "metadata.uid");
+    return change;
+  };
+  return item;
+}
+
+WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& assignment,
+                                          const std::string& lock_key) {
+  const std::size_t slash = lock_key.find('/');
+  WriteItem item{.kind = &index_.locks(),
+                 .namespace_name = lock_key.substr(0, slash),
+                 .name = lock_key.substr(slash + 1)};
+  item.plan = [this, assignment, lock_key](const Json* live) -> Answer<Change> {
+    const LockFacts* lock = index_.lock(lock_key);
+    const ObjectRef owner = index_.cache().of(index_.attachments()).find(assignment->attachment);
+    if (!live || !lock || !owner || lock->owner != owner->uid)
+      return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
+    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, lock->vni, owner->decode());
+    if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
+    return Change{.kind = Change::Kind::put,
+                  .object = released_lock(*live, nodes, runtime_.wall_now())};
+  };
+  return item;
+}
+
+WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assignment) {
+  const std::size_t slash = assignment->attachment.find('/');
+  WriteItem item{.kind = &index_.attachments(),
+                 .namespace_name = assignment->attachment.substr(0, slash),
+                 .name = assignment->attachment.substr(slash + 1)};
+  // Only while the subnet is the one that was decided on.
+  const ObjectRef subnet = index_.cache().of(index_.subnets()).find(assignment->subnet);
+  const store::Revision decided_on = subnet ? subnet->place.revision : 0;
+  const std::size_t subnet_slash = assignment->subnet.find('/');
+  item.conditions.push_back(
+      {watchcache::store_key(index_.subnets(), assignment->subnet.substr(0, subnet_slash),
+                             assignment->subnet.substr(subnet_slash + 1)),
+       decided_on});
+  apiserver::WriteContext context{.kind = item.kind,
+                                  .namespace_name = item.namespace_name,
+                                  .name = item.name,
+                                  .subresource = "status",
+                                  .options = {.field_manager = std::string(kManager)},
+                                  .now = runtime_.wall_now()};
+  item.plan = [this, assignment, decided_on,
+               context = std::move(context)](const Json* live) -> Answer<Change> {
+    const ObjectRef now = index_.cache().of(index_.subnets()).find(assignment->subnet);
+    const bool current = live && wire::find_string(*live, "metadata.uid") == assignment->uid &&
+                         (now ? now->place.revision : 0) == decided_on;
+    if (!current)
+      return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
+                                           context.name, "decided on what has changed since"));
+    Json object = *live;
+    fill_status(object, *assignment);
+    return apiserver::plan_update(context, live, std::move(object));
+  };
+  return item;
+}
+
+void AddressController::settle(const Assignment& assignment, bool written) {
+  if (!written) {
+    unreserve(index_, assignment);
+    return;
+  }
+  if (assignment.exhausted || !assignment.wanted.empty()) wait_for_address(assignment);
+  const bool fresh = (assignment.ipv4 && assignment.ipv4->reserved) ||
+                     (assignment.ipv6 && assignment.ipv6->reserved);
+  if (!fresh) return;
+  const ObjectRef object = index_.cache().of(index_.attachments()).find(assignment.attachment);
+  if (object)
+    metrics_->assigned(spec_write_time(object->decode()), assignment.subnet_written,
+                       runtime_.wall_now());
+}
+
+void AddressController::wait_for_address(const Assignment& assignment) {
+  const AttachmentFacts* attachment = index_.attachment(assignment.attachment);
+  if (!attachment) return;
+  const SubnetFacts* subnet = index_.subnet(assignment.subnet);
+  for (const Ip& ip : assignment.wanted) {
+    // Freed while we wrote that it is taken: nobody would tell us again.
+    if (subnet && !index_.lock_at(subnet->vni, ip)) return queue_.add(assignment.attachment);
+    waiting_for_[{subnet ? subnet->vni : 0, ip}].insert(assignment.attachment);
+  }
+  if (!assignment.exhausted || !subnet) return;
+  for (const bool v4 : {true, false}) {
+    const auto& block = subnet->block(v4);
+    if (block && index_.taken(subnet->vni, v4).pick(usable_range(*block), [] { return 0; }))
+      continue;
+    auto& waiting = waiting_[assignment.subnet];
+    if (std::ranges::find(waiting, assignment.attachment) == waiting.end())
+      waiting.push_back(assignment.attachment);
+    metrics_->exhausted.add();
+    return;
+  }
+  queue_.add(assignment.attachment);
+}
+
+// Any write by the server itself makes SubnetInterlock judge one that waits.
+Task<Answer<>> AddressController::look_again_at_subnet(std::string key) {
+  const SubnetFacts* subnet = index_.subnet(key);
+  if (!subnet || subnet->validated) co_return Answer<>{};
+  std::vector<SubnetFacts> others = index_.subnets_of(subnet->vni);
+  std::erase_if(others, [&key](const SubnetFacts& other) { return other.key() == key; });
+  if (!conflicts(*subnet, others).empty()) co_return Answer<>{};
+  WriteItem item{
+      .kind = &index_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
+  item.plan = [](const Json* live) -> Answer<Change> {
+    if (!live) return Change{.kind = Change::Kind::none, .object = Json(JsonObject{})};
+    return Change{.kind = Change::Kind::put, .object = *live};
+  };
+  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
+  if (!written) co_return refuse(written.error());
+  co_return Answer<>{};
+}
+
+}  // namespace fairlead::ipam

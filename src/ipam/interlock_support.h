@@ -1,0 +1,27 @@
+// What the interlocks add to a transaction. Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "apimachinery/status.h"
+#include "ipam/network_index.h"
+#include "resource/timestamp.h"
+#include "store/store.h"
+#include "wire/json.h"
+
+namespace fairlead::ipam {
+
+bool operates_on(const store::Transaction& transaction, std::string_view key);
+
+// The lock as it is once its attachment is gone: marked for deletion, waiting for `nodes`.
+Json released_lock(Json lock, const std::set<std::string>& nodes, resource::Moment now);
+
+// Who must drop the attachment before its addresses are free: the nodes that may carry the network,
+// or its own node alone as long as it told nobody where it is (status.hostIP). Only nodes that
+// exist: nobody else could answer.
+std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind& nodes,
+                                     Vni vni, const Json& attachment);
+
+}  // namespace fairlead::ipam

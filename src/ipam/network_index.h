@@ -1,0 +1,137 @@
+// NetworkIndex: the subnets, attachments and locks of every virtual network, arranged as address
+// assignment asks for them. Follows the watch cache event by event, so that it always shows what
+// the cache shows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ip.h"
+#include "ipam/address_set.h"
+#include "ipam/subnet_rules.h"
+#include "resource/catalog.h"
+#include "watchcache/watch_cache.h"
+
+namespace fairlead::ipam {
+
+// On an IPLock that outlives its attachment: the nodes that have not yet said that they dropped the
+// address, separated by commas.
+inline constexpr std::string_view kAwaitsAnnotation = "fairlead.dev/awaits";
+// Keeps a lock until its quarantine is over, whoever deletes it.
+inline constexpr std::string_view kQuarantineFinalizer = "fairlead.dev/quarantine";
+
+// When the object's spec was last written (extendedMetadata); empty: not known.
+std::string spec_write_time(const Json& object);
+
+struct AttachmentFacts {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string node;
+  std::string subnet;
+  std::string fixed_ipv4;
+  std::string fixed_ipv6;
+  std::string ipv4;  // as assigned; empty: not yet
+  std::string ipv6;
+  Vni vni = 0;  // of the addresses; 0: none yet
+
+  std::string key() const { return namespace_name + "/" + name; }
+  std::string subnet_key() const { return namespace_name + "/" + subnet; }
+};
+
+struct LockFacts {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string owner;  // uid of the attachment
+  std::string owner_name;
+  Vni vni = 0;
+  Ip ip;
+  store::Place place;               // of the latest write; its release, once `deleting`
+  bool deleting = false;            // released, or somebody asked for it
+  std::vector<std::string> awaits;  // see kAwaitsAnnotation
+
+  std::string key() const { return namespace_name + "/" + name; }
+};
+
+class NetworkIndex {
+ public:
+  // Follows `cache` from now on; both live equally long.
+  NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache);
+
+  const resource::Kind& subnets() const { return *subnets_; }
+  const resource::Kind& attachments() const { return *attachments_; }
+  const resource::Kind& locks() const { return *locks_; }
+  watchcache::WatchCache& cache() const { return cache_; }
+
+  // By "namespace/name"; null: there is none.
+  const SubnetFacts* subnet(std::string_view key) const;
+  const AttachmentFacts* attachment(std::string_view key) const;
+  const LockFacts* lock(std::string_view key) const;
+
+  std::vector<SubnetFacts> subnets_of(Vni vni) const;
+  const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
+  const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
+  const LockFacts* lock_at(Vni vni, const Ip& ip) const;
+  // Nodes that carry the network, or may still: those with attachments that have an address in it,
+  // and those that a released lock waits for.
+  std::set<std::string> carriers(Vni vni) const;
+  // Locks that were released and wait, of one network or (0) of all.
+  std::vector<const LockFacts*> released(Vni vni) const;
+
+  // What is taken: locked, or reserved by take() until the lock is seen.
+  AddressSet& taken(Vni vni, bool v4) { return taken_[{vni, v4}]; }
+  bool mac_taken(Vni vni, const Mac& mac) const;
+
+  // Called after a change was taken in: what changed, before and after (null: was or is not there).
+  struct Listener {
+    std::function<void(const AttachmentFacts* before, const AttachmentFacts* after)> attachment;
+    std::function<void(const SubnetFacts* before, const SubnetFacts* after)> subnet;
+    std::function<void(const LockFacts* before, const LockFacts* after)> lock;
+    std::function<void()> reset;
+  };
+  void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+
+ private:
+  template <class Facts>
+  using ByKey = std::map<std::string, Facts, std::less<>>;
+
+  SubnetFacts subnet_facts(const watchcache::Object& object) const;
+  AttachmentFacts attachment_facts(const watchcache::Object& object) const;
+  std::optional<LockFacts> lock_facts(const watchcache::Object& object) const;
+  void take_in_subnet(const std::string& key, const watchcache::ObjectRef& after);
+  void take_in_attachment(const std::string& key, const watchcache::ObjectRef& after);
+  void take_in_lock(const std::string& key, const watchcache::ObjectRef& after);
+  void note_attachment(const AttachmentFacts& facts, int by);
+  void note_mac(const watchcache::Object& object, Vni vni);
+  void forget_mac(const std::string& attachment_key);
+  void note_lock(const LockFacts& facts, bool present);
+  void rebuild();
+
+  const resource::Kind* subnets_;
+  const resource::Kind* attachments_;
+  const resource::Kind* locks_;
+  watchcache::WatchCache& cache_;
+  std::vector<Listener> listeners_;
+
+  ByKey<SubnetFacts> subnet_by_key_;
+  ByKey<AttachmentFacts> attachment_by_key_;
+  ByKey<LockFacts> lock_by_key_;
+  std::map<Vni, std::set<std::string>> subnets_by_vni_;
+  ByKey<std::set<std::string>> attachments_by_subnet_;
+  ByKey<std::set<std::string>> locks_by_owner_;
+  std::map<std::pair<Vni, Ip>, std::set<std::string>> locks_by_address_;
+  std::map<Vni, std::set<std::string>> released_by_vni_;
+  std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;
+  std::map<std::pair<Vni, bool>, AddressSet> taken_;
+  std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address
+  ByKey<std::pair<Vni, Mac>> mac_of_;                // the same, by attachment
+};
+
+}  // namespace fairlead::ipam

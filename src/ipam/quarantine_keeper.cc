@@ -1,0 +1,129 @@
+#include "ipam/quarantine_keeper.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/log.h"
+#include "runtime/scope.h"
+
+namespace fairlead::ipam {
+
+using apimachinery::refuse;
+using apiserver::Answer;
+using apiserver::Change;
+
+namespace {
+
+constexpr int kWorkers = 8;  // their writes share commits
+
+template <class Number>
+Number number(std::string_view text) {
+  Number value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                                   const NetworkIndex& index, apiserver::ObjectWriter& writer)
+    : runtime_(runtime),
+      nodes_(*catalog.find("", "v1", "nodes")),
+      index_(index),
+      writer_(writer),
+      queue_(runtime) {
+  index.cache().on_reset([this] { rebuild(); });
+  index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
+    if (&kind == &nodes_) notice_node(event);
+    if (&kind != &index_.locks() || !event.after() || !event.after()->deleting) return;
+    if (const LockFacts* lock = index_.lock(event.after()->key())) consider(*lock);
+  });
+}
+
+QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& node) {
+  Applied applied;
+  const Json json = node.decode();
+  const Json* reported = wire::find(json, "status.fairlead.applied");
+  const JsonObject* members = reported ? reported->if_object() : nullptr;
+  if (!members) return applied;
+  for (const auto& [vni, version] : *members)
+    if (version.is_string())
+      applied[number<Vni>(vni)] =
+          store::Place::from_number(number<std::uint64_t>(version.get_string())).revision;
+  return applied;
+}
+
+void QuarantineKeeper::notice_node(const watchcache::Event& event) {
+  const std::string& name = (event.after() ? event.after() : event.before())->name;
+  if (event.after()) {
+    Applied now = applied_by(*event.after());
+    if (applied_[name] == now) return;
+    applied_[name] = std::move(now);
+  } else {
+    applied_.erase(name);
+  }
+  for (const LockFacts* lock : index_.released(0))
+    if (std::ranges::find(lock->awaits, name) != lock->awaits.end()) consider(*lock);
+}
+
+void QuarantineKeeper::rebuild() {
+  applied_.clear();
+  for (const auto& [name, node] : index_.cache().of(nodes_).objects())
+    applied_[name] = applied_by(*node);
+  for (const LockFacts* lock : index_.released(0)) consider(*lock);
+}
+
+bool QuarantineKeeper::over(const LockFacts& lock) const {
+  // Without a list it was not released: somebody deleted the lock of an attachment that lives.
+  if (!lock.deleting || lock.awaits.empty()) return false;
+  return std::ranges::all_of(lock.awaits, [&](const std::string& node) {
+    const auto reports = applied_.find(node);
+    if (reports == applied_.end()) return true;  // the node is gone
+    const auto report = reports->second.find(lock.vni);
+    return report != reports->second.end() && report->second >= lock.place.revision;
+  });
+}
+
+void QuarantineKeeper::consider(const LockFacts& lock) {
+  if (over(lock)) queue_.add(lock.key());
+}
+
+Task<void> QuarantineKeeper::run() {
+  runtime::Scope scope(runtime_);
+  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
+  co_await scope.join();
+}
+
+Task<void> QuarantineKeeper::work() {
+  for (;;) {
+    const Result<std::string> key = co_await queue_.take();
+    if (!key) co_return;
+    const Answer<> outcome = co_await let_go(*key);
+    if (outcome) {
+      queue_.forget(*key);
+    } else {
+      log::warning("a released address will be freed later",
+                   {{"lock", *key}, {"error", outcome.error().message}});
+      queue_.retry(*key);
+    }
+    queue_.done(*key);
+  }
+}
+
+Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
+  const std::size_t slash = lock_key.find('/');
+  apiserver::WriteItem item{.kind = &index_.locks(),
+                            .namespace_name = lock_key.substr(0, slash),
+                            .name = lock_key.substr(slash + 1)};
+  item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
+    const LockFacts* lock = index_.lock(lock_key);
+    if (!live || !lock || !over(*lock))
+      return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
+    return Change{.kind = Change::Kind::erase, .object = *live};
+  };
+  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
+  if (!written) co_return refuse(written.error());
+  co_return Answer<>{};
+}
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,45 @@
+// QuarantineKeeper: frees a released address once nobody can send to it any more.
+//
+// A released IPLock names the nodes it waits for. A node reports in its Node object, at
+// status.fairlead.applied.<vni>, the resourceVersion up to which it has applied the removals of a
+// virtual network. When every node waited for has reported the release or a later moment, or is no
+// longer there, the lock is let go. An administrator can force it by taking the finalizer away.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "apiserver/object_writer.h"
+#include "client/work_queue.h"
+#include "ipam/network_index.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+class QuarantineKeeper {
+ public:
+  QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                   const NetworkIndex& index, apiserver::ObjectWriter& writer);
+
+  // Until cancelled.
+  Task<void> run();
+
+ private:
+  using Applied = std::map<Vni, store::Revision>;
+  static Applied applied_by(const watchcache::Object& node);
+  void notice_node(const watchcache::Event& event);
+  void rebuild();
+  void consider(const LockFacts& lock);
+  bool over(const LockFacts& lock) const;
+  Task<apiserver::Answer<>> let_go(std::string lock_key);
+  Task<void> work();
+
+  runtime::Runtime& runtime_;
+  const resource::Kind& nodes_;
+  const NetworkIndex& index_;
+  apiserver::ObjectWriter& writer_;
+  std::map<std::string, Applied, std::less<>> applied_;  // by node
+  client::WorkQueue<std::string> queue_;                 // locks whose quarantine is over
+};
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,30 @@
+#include "ipam/release_interlock.h"
+
+#include "ipam/interlock_support.h"
+
+namespace fairlead::ipam {
+
+apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
+                                            store::Transaction& transaction) {
+  if (&proposal.kind != &index_.attachments() || proposal.desired) return {};
+  const resource::Kind& locks = index_.locks();
+  for (const std::string& lock_key :
+       index_.locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
+    const watchcache::ObjectRef lock = index_.cache().of(locks).find(lock_key);
+    std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
+    if (operates_on(transaction, key)) continue;
+    const Vni vni = index_.lock(lock_key)->vni;
+    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, vni, *proposal.live);
+    transaction.compares.push_back({key, lock->place.revision});
+    if (nodes.empty()) {
+      transaction.operations.push_back({store::Operation::Kind::erase, std::move(key), {}});
+    } else {
+      transaction.operations.push_back(
+          {store::Operation::Kind::put, std::move(key),
+           watchcache::encode_stored(released_lock(lock->decode(), nodes, runtime_.wall_now()))});
+    }
+  }
+  return {};
+}
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,27 @@
+// ReleaseInterlock: the transaction that removes a NetworkAttachment also releases its addresses.
+//
+// A released lock stays, and with it the address stays taken, until every node that may carry the
+// virtual network has said that it dropped the attachment (QuarantineKeeper). The lock's own place
+// in history is the moment of release, since both are one commit.
+#pragma once
+
+#include "apiserver/object_writer.h"
+#include "ipam/network_index.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+class ReleaseInterlock final : public apiserver::Admission {
+ public:
+  ReleaseInterlock(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                   const NetworkIndex& index)
+      : runtime_(runtime), nodes_(*catalog.find("", "v1", "nodes")), index_(index) {}
+  apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  const resource::Kind& nodes_;
+  const NetworkIndex& index_;
+};
+
+}  // namespace fairlead::ipam

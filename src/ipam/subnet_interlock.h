@@ -1,0 +1,30 @@
+// SubnetInterlock: decides, in the very transaction that creates or deletes a Subnet, which Subnets
+// of its virtual network may be used. Every such transaction compares and writes the guard of the
+// VNI, so of two rivals that come at once one is decided after the other, on any number of servers.
+//
+// A Subnet that conflicts is accepted and told in its status who is in the way; when that one goes,
+// the same transaction validates whoever waited longest. Nobody else writes a Subnet's status.
+#pragma once
+
+#include "apiserver/object_writer.h"
+#include "ipam/network_index.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+class SubnetInterlock final : public apiserver::Admission {
+ public:
+  SubnetInterlock(runtime::Runtime& runtime, const NetworkIndex& index)
+      : runtime_(runtime), index_(index) {}
+  apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
+
+ private:
+  apiserver::Answer<> judge(const Proposal& proposal, store::Transaction& transaction);
+  apiserver::Answer<> let_others_follow(const Proposal& proposal, store::Transaction& transaction);
+  apiserver::Answer<> guard(const Proposal& proposal, Vni vni, store::Transaction& transaction);
+
+  runtime::Runtime& runtime_;
+  const NetworkIndex& index_;
+};
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,35 @@
+// VirtualNetworks: everything in the server that makes Subnets and NetworkAttachments work, in one
+// piece. Make it after the API server's own admissions, before the cache is loaded; then run().
+#pragma once
+
+#include "apiserver/object_writer.h"
+#include "base/metrics.h"
+#include "ipam/address_controller.h"
+#include "ipam/network_index.h"
+#include "ipam/quarantine_keeper.h"
+#include "ipam/release_interlock.h"
+#include "ipam/subnet_interlock.h"
+
+namespace fairlead::ipam {
+
+class VirtualNetworks {
+ public:
+  VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                  watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                  metrics::Registry& metrics);
+
+  // The controllers, until cancelled. The interlocks work without.
+  Task<void> run();
+
+  const NetworkIndex& index() const { return index_; }
+
+ private:
+  runtime::Runtime& runtime_;
+  NetworkIndex index_;
+  SubnetInterlock subnets_;
+  ReleaseInterlock releases_;
+  AddressController addresses_;
+  QuarantineKeeper quarantine_;
+};
+
+}  // namespace fairlead::ipam
