@@ -21,6 +21,7 @@ using watchcache::ObjectRef;
 namespace {
 
 constexpr int kWorkers = 2;
+constexpr int kConflict = 409;
 // With two addresses each and the status, still within one transaction.
 constexpr std::size_t kBatch = 40;
 constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
@@ -64,6 +65,15 @@ void fill_status(Json& attachment, const Assignment& assignment) {
   if (errors.empty()) status.erase("errors");
 }
 
+// A rival may have given it addresses meanwhile, which must not be taken from it.
+bool is_as_decided_on(const Json& live, const Assignment& assignment) {
+  const Json* vni = wire::find(live, "status.addressVNI");
+  return wire::find_string(live, "metadata.uid") == assignment.uid &&
+         wire::find_string(live, "status.ipv4") == assignment.before.ipv4 &&
+         wire::find_string(live, "status.ipv6") == assignment.before.ipv6 &&
+         (vni && vni->is_number() ? vni->to_number<Vni>() : 0) == assignment.before.vni;
+}
+
 }  // namespace
 
 AddressController::AddressController(runtime::Runtime& runtime, const resource::Catalog& catalog,
@@ -87,9 +97,7 @@ AddressController::~AddressController() = default;
 void AddressController::notice_attachment(const AttachmentFacts* before,
                                           const AttachmentFacts* after) {
   if (!after) {
-    // It may have been about to take a freed address that others wait for.
-    if (const auto waiting = waiting_.find(before->subnet_key()); waiting != waiting_.end())
-      queue_.add(waiting->second.front());
+    wake_one(before->subnet_key());  // it may have been about to take a freed address
     return;
   }
   const bool same = before && before->uid == after->uid && before->ipv4 == after->ipv4 &&
@@ -119,18 +127,37 @@ void AddressController::notice_lock(const LockFacts* before, const LockFacts* af
     queue_.add(owner);
 }
 
-// One address, one attachment that waits.
 void AddressController::wake(Vni vni, const Ip& freed) {
   if (auto wanting = waiting_for_.extract({vni, freed}))
     for (const std::string& key : wanting.mapped()) queue_.add(key);
   for (const SubnetFacts& subnet : index_.subnets_of(vni)) {
     const auto& block = subnet.block(freed.is_v4());
-    const auto waiting = waiting_.find(subnet.key());
-    if (!block || !block->contains(freed) || waiting == waiting_.end()) continue;
-    queue_.add(waiting->second.front());
-    waiting->second.pop_front();
-    if (waiting->second.empty()) waiting_.erase(waiting);
+    if (block && block->contains(freed)) wake_one(subnet.key());
   }
+}
+
+// One address, one attachment that waits. Called whenever one may have become free or whoever was
+// woken may not have taken it; so nobody waits while there is room.
+void AddressController::wake_one(const std::string& subnet_key) {
+  const auto waiting = waiting_.find(subnet_key);
+  if (waiting == waiting_.end()) return;
+  std::deque<std::string>& keys = waiting->second;
+  while (!keys.empty() && !index_.attachment(keys.front())) keys.pop_front();
+  const SubnetFacts* subnet = index_.subnet(subnet_key);
+  if (!keys.empty() && subnet && has_room(*subnet)) {
+    queue_.add(keys.front());
+    keys.pop_front();
+  }
+  if (keys.empty()) waiting_.erase(waiting);
+}
+
+bool AddressController::has_room(const SubnetFacts& subnet) {
+  for (const bool v4 : {true, false}) {
+    const auto& block = subnet.block(v4);
+    if (block && !index_.taken(subnet.vni, v4).pick(usable_range(*block), [] { return 0; }))
+      return false;
+  }
+  return true;
 }
 
 void AddressController::enqueue_all() {
@@ -185,8 +212,10 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
       queue_.forget(key);
     } else {
       metrics_->failures.add();
-      log::warning("address assignment will try again",
-                   {{"attachment", key}, {"error", outcome.error().message}});
+      // A rival was faster: the ordinary way of the world with several controllers.
+      if (outcome.error().code != kConflict)
+        log::warning("address assignment will try again",
+                     {{"attachment", key}, {"error", outcome.error().message}});
       queue_.retry(key);
     }
     queue_.done(key);
@@ -291,7 +320,7 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
   item.plan = [this, assignment, lock_key](const Json* live) -> Answer<Change> {
     const LockFacts* lock = index_.lock(lock_key);
     const ObjectRef owner = index_.cache().of(index_.attachments()).find(assignment->attachment);
-    if (!live || !lock || !owner || lock->owner != owner->uid)
+    if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     const std::set<std::string> nodes = nodes_to_await(index_, nodes_, lock->vni, owner->decode());
     if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
@@ -323,7 +352,7 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
   item.plan = [this, assignment, decided_on,
                context = std::move(context)](const Json* live) -> Answer<Change> {
     const ObjectRef now = index_.cache().of(index_.subnets()).find(assignment->subnet);
-    const bool current = live && wire::find_string(*live, "metadata.uid") == assignment->uid &&
+    const bool current = live && is_as_decided_on(*live, *assignment) &&
                          (now ? now->place.revision : 0) == decided_on;
     if (!current)
       return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
@@ -338,9 +367,11 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
 void AddressController::settle(const Assignment& assignment, bool written) {
   if (!written) {
     unreserve(index_, assignment);
+    wake_one(assignment.subnet);
     return;
   }
   if (assignment.exhausted || !assignment.wanted.empty()) wait_for_address(assignment);
+  wake_one(assignment.subnet);
   const bool fresh = (assignment.ipv4 && assignment.ipv4->reserved) ||
                      (assignment.ipv6 && assignment.ipv6->reserved);
   if (!fresh) return;
@@ -359,18 +390,11 @@ void AddressController::wait_for_address(const Assignment& assignment) {
     if (subnet && !index_.lock_at(subnet->vni, ip)) return queue_.add(assignment.attachment);
     waiting_for_[{subnet ? subnet->vni : 0, ip}].insert(assignment.attachment);
   }
-  if (!assignment.exhausted || !subnet) return;
-  for (const bool v4 : {true, false}) {
-    const auto& block = subnet->block(v4);
-    if (block && index_.taken(subnet->vni, v4).pick(usable_range(*block), [] { return 0; }))
-      continue;
-    auto& waiting = waiting_[assignment.subnet];
-    if (std::ranges::find(waiting, assignment.attachment) == waiting.end())
-      waiting.push_back(assignment.attachment);
-    metrics_->exhausted.add();
-    return;
-  }
-  queue_.add(assignment.attachment);
+  if (!assignment.exhausted) return;
+  metrics_->exhausted.add();
+  auto& waiting = waiting_[assignment.subnet];
+  if (std::ranges::find(waiting, assignment.attachment) == waiting.end())
+    waiting.push_back(assignment.attachment);
 }
 
 // Any write by the server itself makes SubnetInterlock judge one that waits.

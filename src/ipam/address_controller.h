@@ -49,6 +49,8 @@ class AddressController {
   void notice_lock(const LockFacts* before, const LockFacts* after);
   void enqueue_all();
   void wake(Vni vni, const Ip& freed);
+  void wake_one(const std::string& subnet_key);
+  bool has_room(const SubnetFacts& subnet);
 
   Task<void> work();
   Task<void> handle(std::vector<std::string> keys);

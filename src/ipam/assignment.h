@@ -25,7 +25,8 @@ struct Assigned {
 struct Assignment {
   std::string attachment;  // key
   std::string uid;
-  std::string subnet;  // key
+  std::string subnet;      // key
+  AttachmentFacts before;  // what it was decided on
   std::optional<Assigned> ipv4;
   std::optional<Assigned> ipv6;
   Vni vni = 0;  // 0: no address

@@ -1,0 +1,224 @@
+#include "sim/network_checker.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "ipam/address_number.h"
+#include "ipam/network_index.h"
+#include "resource/catalog.h"
+#include "resource/describe.h"
+#include "watchcache/stored_object.h"
+
+namespace fairlead::sim {
+namespace {
+
+using store::Revision;
+
+const resource::Kind& kind_of(const char* group, const char* version, const char* plural) {
+  return *resource::builtin_catalog().find(group, version, plural);
+}
+
+// The object of a change, or nothing if it is of another kind; `key` is then namespace/name.
+bool belongs(const store::Change& change, const resource::Kind& kind, std::string& key) {
+  const std::string prefix = watchcache::kind_prefix(kind);
+  if (!change.current.key.starts_with(prefix)) return false;
+  key = change.current.key.substr(prefix.size());
+  return true;
+}
+
+Json json_of(const resource::Kind& kind, const store::Change& change) {
+  const auto object =
+      watchcache::decode_stored(kind, change.current.value.view(), change.current.modified);
+  CHECK(object.has_value());
+  return (*object)->decode();
+}
+
+std::optional<Cidr> block_of(const std::string& text) {
+  const auto block = Cidr::parse(text);
+  return block ? std::optional(*block) : std::nullopt;
+}
+
+std::set<std::string> split(std::string_view text) {
+  std::set<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    parts.emplace(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+}  // namespace
+
+void NetworkChecker::violated(std::string what) {
+  if (violation_.empty()) violation_ = std::move(what);
+}
+
+void NetworkChecker::take_in(const store::Change& change) {
+  static const resource::Kind& subnets = kind_of("fairlead.dev", "v1alpha1", "subnets");
+  static const resource::Kind& attachments =
+      kind_of("fairlead.dev", "v1alpha1", "networkattachments");
+  static const resource::Kind& locks = kind_of("fairlead.dev", "v1alpha1", "iplocks");
+  static const resource::Kind& nodes = kind_of("", "v1", "nodes");
+  const Revision now = change.current.modified.revision;
+  std::string key;
+  if (belongs(change, subnets, key)) {
+    if (change.erased) {
+      subnets_.erase(key);
+    } else {
+      subnets_[key] = *resource::decode<resource::Subnet>(json_of(subnets, change));
+    }
+  } else if (belongs(change, attachments, key)) {
+    if (change.erased) {
+      attachments_.erase(key);
+    } else {
+      auto& attachment = attachments_[key];
+      const bool had = attachment.status.address_vni != 0;
+      attachment = *resource::decode<resource::NetworkAttachment>(json_of(attachments, change));
+      assignments_ += !had && attachment.status.address_vni != 0;
+    }
+  } else if (belongs(change, locks, key)) {
+    if (change.erased) {
+      freed(locks_[key], now);
+      locks_.erase(key);
+      return;
+    }
+    const Json json = json_of(locks, change);
+    const std::size_t slash = key.find('/');
+    Lock& lock = locks_[key];
+    lock.address = *resource::parse_ip_lock_name(key.substr(slash + 1));
+    lock.uid = wire::find_string(json, "metadata.uid");
+    lock.owner =
+        wire::find_string(wire::find(json, "metadata.ownerReferences")->get_array().front(), "uid");
+    const Json* annotations = wire::find(json, "metadata.annotations");
+    const Json* awaits =
+        annotations ? annotations->get_object().if_contains(ipam::kAwaitsAnnotation) : nullptr;
+    if (awaits && lock.released == 0) {
+      lock.awaits = split(awaits->get_string());
+      lock.released = now;
+      ++releases_;
+    }
+  } else if (belongs(change, nodes, key)) {
+    applied_.erase(key);
+    if (change.erased) return;
+    const Json json = json_of(nodes, change);
+    auto& applied = applied_[key];
+    if (const Json* reports = wire::find(json, "status.fairlead.applied"))
+      for (const auto& [vni, version] : reports->get_object())
+        applied[std::string(vni)] =
+            store::Place::from_number(std::stoull(std::string(version.get_string()))).revision;
+  }
+}
+
+void NetworkChecker::freed(const Lock& lock, Revision now) {
+  for (const std::string& node : lock.awaits) {
+    const auto reports = applied_.find(node);
+    if (reports == applied_.end()) continue;
+    const Revision reported = reports->second[std::to_string(lock.address.vni)];
+    if (reported < lock.released)
+      violated(fmt::format("{} of network {} was freed at {}, but {} had not dropped it",
+                           lock.address.ip.to_string(), lock.address.vni, now, node));
+  }
+}
+
+void NetworkChecker::take_in(const store::ChangeBatch& batch) {
+  for (std::size_t i = 0; i < batch.changes.size(); ++i) {
+    take_in(batch.changes[i]);
+    const Revision here = batch.changes[i].current.modified.revision;
+    const bool whole =
+        i + 1 == batch.changes.size() || batch.changes[i + 1].current.modified.revision != here;
+    if (!whole) continue;
+    check_addresses();
+    check_subnets();
+  }
+}
+
+void NetworkChecker::check_addresses() {
+  std::map<std::pair<std::uint32_t, std::string>, std::string> owners;
+  std::map<std::pair<std::uint32_t, std::string>, std::string> macs;
+  for (const auto& [key, attachment] : attachments_) {
+    const resource::NetworkAttachmentStatus& status = attachment.status;
+    if (status.address_vni == 0) continue;
+    for (const auto& [ip, lock_uid] :
+         {std::pair(status.ipv4, status.lock_uid), std::pair(status.ipv6, status.ipv6_lock_uid)}) {
+      if (ip.empty()) continue;
+      const auto [other, first] = owners.emplace(std::pair(status.address_vni, ip), key);
+      if (!first) violated(ip + " belongs to " + key + " and to " + other->second);
+      const std::string lock_key = attachment.metadata.namespace_ + "/" +
+                                   resource::ip_lock_name(status.address_vni, *Ip::parse(ip));
+      const auto lock = locks_.find(lock_key);
+      if (lock == locks_.end() || lock->second.owner != attachment.metadata.uid ||
+          lock->second.uid != lock_uid || lock->second.released != 0)
+        violated(ip + " of " + key + " is not locked by it");
+    }
+    const auto [other, first] =
+        macs.emplace(std::pair(status.address_vni, status.mac_address), key);
+    if (!first) violated(status.mac_address + " belongs to " + key + " and to " + other->second);
+  }
+}
+
+void NetworkChecker::check_subnets() {
+  for (const auto& [key, subnet] : subnets_) {
+    if (!subnet.status.validated) continue;
+    for (const auto& [other_key, other] : subnets_) {
+      if (other_key <= key || !other.status.validated || other.spec.vni != subnet.spec.vni)
+        continue;
+      const auto a = block_of(subnet.spec.ipv4);
+      const auto b = block_of(other.spec.ipv4);
+      if (subnet.metadata.namespace_ != other.metadata.namespace_ || (a && b && a->overlaps(*b)))
+        violated("subnets " + key + " and " + other_key + " conflict and are both validated");
+    }
+  }
+}
+
+void NetworkChecker::rest() {
+  for (const auto& [key, lock] : locks_) {
+    bool used = false;
+    for (const auto& [name, attachment] : attachments_) {
+      if (attachment.metadata.uid != lock.owner) continue;
+      const auto subnet =
+          subnets_.find(attachment.metadata.namespace_ + "/" + attachment.spec.subnet);
+      const bool usable = subnet != subnets_.end() && subnet->second.status.validated;
+      used = !usable || attachment.status.ipv4 == lock.address.ip.to_string() ||
+             attachment.status.ipv6 == lock.address.ip.to_string();
+    }
+    if (used) continue;
+    std::string awaited;
+    for (const std::string& node : lock.awaits) {
+      const auto reports = applied_.find(node);
+      awaited +=
+          fmt::format(" {} ({})", node,
+                      reports == applied_.end()
+                          ? "gone"
+                          : std::to_string(reports->second[std::to_string(lock.address.vni)]));
+    }
+    violated(fmt::format("lock {} of {} is nobody's; released at {}, awaits{}", key, lock.owner,
+                         lock.released, awaited));
+  }
+  std::set<std::pair<std::uint32_t, Ip>> taken;  // in any namespace: networks may have moved
+  for (const auto& [key, lock] : locks_) taken.emplace(lock.address.vni, lock.address.ip);
+  for (const auto& [key, attachment] : attachments_) {
+    const auto subnet =
+        subnets_.find(attachment.metadata.namespace_ + "/" + attachment.spec.subnet);
+    const bool usable = subnet != subnets_.end() && subnet->second.status.validated;
+    const bool addressed = attachment.status.address_vni != 0;
+    if (!usable && addressed) violated(key + " has an address of a subnet that gives none");
+    if (!usable || addressed || !attachment.spec.fixed_ipv4.empty()) continue;
+    const ipam::AddressRange range = ipam::usable_range(*block_of(subnet->second.spec.ipv4));
+    for (ipam::AddressNumber number = range.first; number <= range.last; ++number)
+      if (!taken.contains({subnet->second.spec.vni, ipam::ip_of(number, true)}))
+        return violated(fmt::format("{} waits, and {} of network {} is free", key,
+                                    ipam::ip_of(number, true).to_string(),
+                                    subnet->second.spec.vni));
+  }
+  for (const auto& [key, subnet] : subnets_) {
+    bool conflict = false;
+    for (const auto& [other_key, other] : subnets_)
+      conflict = conflict || (other.status.validated && other.spec.vni == subnet.spec.vni &&
+                              (other.metadata.namespace_ != subnet.metadata.namespace_ ||
+                               block_of(other.spec.ipv4)->overlaps(*block_of(subnet.spec.ipv4))));
+    if (!subnet.status.validated && !conflict) violated("subnet " + key + " waits for nobody");
+  }
+}
+
+}  // namespace fairlead::sim

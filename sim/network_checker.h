@@ -1,0 +1,55 @@
+// NetworkChecker: promise 1, judged on the store itself after every revision. No address is owned
+// twice in one virtual network, every assigned address is locked by its owner, validated subnets do
+// not conflict, a released address is not free before every node that it waits for has answered;
+// and, at rest, nothing leaks and nobody waits for what is there.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ipam/subnet_rules.h"
+#include "resource/ip_lock.h"
+#include "resource/network_attachment.h"
+#include "resource/subnet.h"
+#include "store/store.h"
+
+namespace fairlead::sim {
+
+class NetworkChecker {
+ public:
+  // All changes of one or more whole revisions. The first violation stays.
+  void take_in(const store::ChangeBatch& batch);
+  // When all is quiet and every node has answered.
+  void rest();
+
+  const std::string& violation() const { return violation_; }
+  std::size_t assignments() const { return assignments_; }
+  std::size_t releases() const { return releases_; }
+
+ private:
+  struct Lock {
+    resource::LockedAddress address;
+    std::string uid;
+    std::string owner;
+    std::set<std::string> awaits;
+    store::Revision released = 0;
+  };
+  void take_in(const store::Change& change);
+  void freed(const Lock& lock, store::Revision now);
+  void check_addresses();
+  void check_subnets();
+  void violated(std::string what);
+
+  std::map<std::string, resource::Subnet> subnets_;
+  std::map<std::string, resource::NetworkAttachment> attachments_;
+  std::map<std::string, Lock> locks_;
+  std::map<std::string, std::map<std::string, store::Revision>> applied_;  // node → VNI → revision
+  std::string violation_;
+  std::size_t assignments_ = 0;
+  std::size_t releases_ = 0;
+};
+
+}  // namespace fairlead::sim
