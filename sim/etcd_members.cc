@@ -95,6 +95,7 @@ std::vector<std::string> EtcdMembers::start(World& world, std::size_t members) {
 
 std::vector<runtime::Endpoint> EtcdMembers::endpoints(std::size_t first) const {
   std::vector<runtime::Endpoint> endpoints;
+  endpoints.reserve(machines_.size());
   for (std::size_t i = 0; i < machines_.size(); ++i)
     endpoints.push_back(
         {.host = machines_[(first + i) % machines_.size()], .port = settings_.port});
