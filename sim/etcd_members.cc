@@ -85,6 +85,23 @@ class EtcdMembers::Member final : public http::Handler {
 EtcdMembers::EtcdMembers(World& world, EtcdMembersSettings settings)
     : settings_(settings), random_(world.random_stream("etcd")) {}
 
+std::vector<std::string> EtcdMembers::start(World& world, std::size_t members) {
+  for (std::size_t i = 0; i < members; ++i) {
+    machines_.push_back("etcd" + std::to_string(machines_.size()));
+    world.add_machine(machines_.back()).start([this](Machine& machine) { return serve(machine); });
+  }
+  return machines_;
+}
+
+std::vector<runtime::Endpoint> EtcdMembers::endpoints(std::size_t first) const {
+  std::vector<runtime::Endpoint> endpoints;
+  endpoints.reserve(machines_.size());
+  for (std::size_t i = 0; i < machines_.size(); ++i)
+    endpoints.push_back(
+        {.host = machines_[(first + i) % machines_.size()], .port = settings_.port});
+  return endpoints;
+}
+
 Task<void> EtcdMembers::serve(Machine& machine) {
   Member member(*this, machine);
   http::Server server(machine, member);
@@ -110,6 +127,22 @@ void EtcdMembers::lose_leader() {
 void EtcdMembers::elect_leader() {
   has_leader_ = true;
   changed_.notify();
+}
+
+void EtcdMembers::trouble_the_leader(World& world, Duration begin, Duration end) {
+  Random random = world.random_stream("leader");
+  Duration at = begin + random.between(1s, 8s);
+  while (at < end) {
+    const Duration until = at + random.between(500ms, 8s);
+    if (random.chance(500'000)) {
+      world.after(at, [this] { pause_leader(); });
+      world.after(until, [this] { resume_leader(); });
+    } else {
+      world.after(at, [this] { lose_leader(); });
+      world.after(until, [this] { elect_leader(); });
+    }
+    at = until + random.between(2s, 8s);
+  }
 }
 
 EtcdModel::Answer EtcdMembers::apply(const Proposal& proposal) {

@@ -2,14 +2,14 @@
 // spoken to in etcd's own protocol (gRPC on the product's HTTP server).
 //
 //   EtcdMembers& etcd = world.own<EtcdMembers>(world, EtcdMembersSettings{});
-//   for (const char* name : {"e0", "e1", "e2"})
-//     world.add_machine(name).start([&etcd](Machine& m) { return etcd.serve(m); });
+//   std::vector<std::string> machines = etcd.start(world, 3);
 //
 // The members agree by construction; what goes wrong is what their clients can see of a real
 // cluster: machines that crash, freeze or are cut off (the world's own faults), a leader that stops
 // for a while or is lost, watches that lag, and writes whose answer is lost, carried out or not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,6 +37,10 @@ class EtcdMembers {
  public:
   explicit EtcdMembers(World& world, EtcdMembersSettings settings = {});
 
+  // That many members, on machines of their own (etcd0, etcd1, …), whose names it returns.
+  std::vector<std::string> start(World& world, std::size_t members);
+  // Where the members are, for a client that turns to the `first` one first.
+  std::vector<runtime::Endpoint> endpoints(std::size_t first) const;
   // A member on that machine, for as long as the machine runs.
   Task<void> serve(Machine& machine);
 
@@ -48,6 +52,9 @@ class EtcdMembers {
   // Without a leader members turn requests away and end their watches.
   void lose_leader();
   void elect_leader();
+  // A leader that freezes, and one that is lost, each for a while, now and then between those
+  // times.
+  void trouble_the_leader(World& world, Duration begin, Duration end);
 
  private:
   class Member;
@@ -69,6 +76,7 @@ class EtcdMembers {
 
   EtcdMembersSettings settings_;
   Random random_;
+  std::vector<std::string> machines_;
   EtcdModel model_;
   bool has_leader_ = true;
   bool leader_paused_ = false;

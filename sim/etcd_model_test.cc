@@ -19,6 +19,7 @@
 #include "runtime/scope.h"
 #include "sim/checkers.h"
 #include "sim/etcd_members.h"
+#include "sim/etcd_truth.h"
 #include "sim/faults.h"
 #include "sim/seeds.h"
 #include "store/etcd_store.h"
@@ -34,15 +35,6 @@ constexpr int kMembers = 3;
 constexpr int kServers = 2;
 constexpr int kWriters = 3;
 constexpr int kKeys = 20;
-
-EtcdOptions options_for(int server) {
-  EtcdOptions options;
-  for (int i = 0; i < kMembers; ++i)
-    options.endpoints.push_back(
-        {.host = "etcd" + std::to_string((server + i) % kMembers), .port = 2379});
-  options.log_changes = 64;
-  return options;
-}
 
 std::string text_of(const Bytes& bytes) { return std::string(bytes.view()); }
 
@@ -172,7 +164,10 @@ Task<void> compact_on(Machine& machine, EtcdStore& store) {
 }
 
 Task<void> serve_on(Machine& machine, Story& story, int server, HistoryChecker::Watcher& told) {
-  EtcdStore store(machine, options_for(server));
+  EtcdOptions options;
+  options.endpoints = story.etcd.endpoints(static_cast<std::size_t>(server));
+  options.log_changes = 64;
+  EtcdStore store(machine, std::move(options));
   runtime::Scope scope(machine);
   for (int i = 0; i < kWriters; ++i)
     scope.spawn(write_on(machine, store, story, machine.name() + "w" + std::to_string(i)));
@@ -180,23 +175,6 @@ Task<void> serve_on(Machine& machine, Story& story, int server, HistoryChecker::
   scope.spawn(ask_on(machine, store));
   scope.spawn(compact_on(machine, store));
   co_await scope.join();
-}
-
-// A leader that freezes, and one that is lost, each for a while.
-void trouble_the_leader(World& world, Story& story) {
-  Random random = world.random_stream("leader");
-  Duration at = random.between(3s, 10s);
-  while (at < 20s) {
-    const Duration until = at + random.between(500ms, 8s);
-    if (random.chance(500'000)) {
-      world.after(at, [&story] { story.etcd.pause_leader(); });
-      world.after(until, [&story] { story.etcd.resume_leader(); });
-    } else {
-      world.after(at, [&story] { story.etcd.lose_leader(); });
-      world.after(until, [&story] { story.etcd.elect_leader(); });
-    }
-    at = until + random.between(2s, 8s);
-  }
 }
 
 // Every operation that was acknowledged happened just there and so, and none that was refused did.
@@ -224,22 +202,14 @@ Violations check_told(const Story& story, const std::vector<HistoryEvent>& happe
 
 std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
                                                              std::vector<HistoryEvent>& history) {
-  const store::EtcdKeys keys("/fairlead/");
   std::map<std::string, DurabilityChecker::Stored> contents;
-  std::int64_t revision = 0;
-  std::uint32_t position = 0;
-  for (const EtcdModel::Event& event : story.etcd.model().log()) {
-    position = event.revision == revision ? position + 1 : 0;
-    revision = event.revision;
-    const auto key = keys.key_of(event.key);
-    if (!key) continue;
-    HistoryEvent happened{.version = store::Place{revision, position}.number(),
-                          .key = std::string(*key)};
-    if (event.erased) {
-      contents.erase(happened.key);
-    } else {
-      happened.value = std::string(store::open_value(event.value)->value);
+  for (StoredChange& change : stored_changes(story.etcd.model())) {
+    HistoryEvent happened{.version = change.place.number(), .key = std::move(change.key)};
+    if (change.value) {
+      happened.value = std::move(change.value);
       contents[happened.key] = {.version = happened.version, .value = *happened.value};
+    } else {
+      contents.erase(happened.key);
     }
     history.push_back(std::move(happened));
   }
@@ -249,12 +219,7 @@ std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
 Result<> two_servers(World& world) {
   Story& story = world.own<Story>(world);
   FaultSettings faults;
-  for (int i = 0; i < kMembers; ++i) {
-    faults.machines.push_back("etcd" + std::to_string(i));
-    world.add_machine(faults.machines.back()).start([&story](Machine& machine) {
-      return story.etcd.serve(machine);
-    });
-  }
+  faults.machines = story.etcd.start(world, kMembers);
   for (int i = 0; i < kServers; ++i) {
     Machine& machine = world.add_machine("server" + std::to_string(i));
     HistoryChecker::Watcher& told = story.history.watcher(machine.name());
@@ -267,7 +232,7 @@ Result<> two_servers(World& world) {
   faults.end = 25s;
   faults.pause_between = {.least = 200ms, .spread = 2s};
   world.own<Nemesis>(world, faults);
-  trouble_the_leader(world, story);
+  story.etcd.trouble_the_leader(world, 2s, 20s);
   world.run_for(30s);
   story.quiet = true;
   world.run_for(10s);

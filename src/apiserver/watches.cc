@@ -154,8 +154,9 @@ Task<Result<>> Watches::watch(Request& request, std::function<bool()> still_allo
       ++events_sent_;
       if (batch.full()) break;
     }
-    const bool drained = subscription.empty();
-    if (drained && bookmarks.due(runtime_.now()))
+    // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
+    const bool heard_everything = subscription.empty() && !subscription.cut();
+    if (heard_everything && bookmarks.due(runtime_.now()))
       batch.add(frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
     if (!batch.empty()) {
       FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
