@@ -84,6 +84,8 @@ void add_server_command(CLI::App& app, int& exit_status) {
   auto flags = std::make_shared<ServerFlags>();
   command->add_option("--data", flags->data,
                       "Folder for the store, the certificates and the admin's credentials");
+  command->add_option("--listen-netns", flags->listen_netns,
+                      "Further address, in a network namespace: NETNS=10.0.0.1:6443");
   command->add_option("--listen", flags->listen, "Address to serve on; may be given several times")
       ->capture_default_str();
   command->add_option("--advertise", flags->advertise,

@@ -21,6 +21,14 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
     if (!endpoint) return fail(std::move(endpoint).error().context("--listen " + text));
     config.listen.push_back(std::move(*endpoint));
   }
+  for (const std::string& text : flags.listen_netns) {
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail(Code::invalid, "--listen-netns " + text + ": must look like NETNS=10.0.0.1:6443");
+    Result<runtime::Endpoint> endpoint = runtime::Endpoint::parse(text.substr(equals + 1));
+    if (!endpoint) return fail(std::move(endpoint).error().context("--listen-netns " + text));
+    config.listen_elsewhere.push_back({text.substr(0, equals), std::move(*endpoint)});
+  }
   FL_TRY(config.store, parse_store(flags.store, flags.data));
   if (!flags.audit_log.empty()) {
     if (flags.audit_level == "metadata") {

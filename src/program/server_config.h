@@ -15,6 +15,7 @@ namespace fairlead::program {
 struct ServerFlags {
   std::string data;
   std::vector<std::string> listen = {"127.0.0.1:6443"};
+  std::vector<std::string> listen_netns;
   std::vector<std::string> advertise;
   std::vector<std::string> tls_names;
   std::string store = "sqlite";
@@ -39,9 +40,16 @@ struct StoreChoice {
   std::string location;  // sqlite: the folder; etcd: the member URLs
 };
 
+// A network namespace by name, and an address in it.
+struct ElsewhereEndpoint {
+  std::string netns;
+  runtime::Endpoint endpoint;
+};
+
 struct ServerConfig {
   ServerFlags flags;
   std::vector<runtime::Endpoint> listen;
+  std::vector<ElsewhereEndpoint> listen_elsewhere;
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
   Duration drain = 10s;

@@ -27,6 +27,7 @@ identity::Names server_names(const ServerConfig& config) {
   };
   for (const runtime::Endpoint& endpoint : config.listen)
     if (endpoint.kind == runtime::Endpoint::Kind::tcp) add(endpoint.host);
+  for (const ElsewhereEndpoint& elsewhere : config.listen_elsewhere) add(elsewhere.endpoint.host);
   for (const std::string& text : config.flags.advertise)
     if (Result<runtime::Endpoint> endpoint = runtime::Endpoint::parse(text)) add(endpoint->host);
   for (const std::string& name : config.flags.tls_names) add(name);

@@ -18,6 +18,7 @@
 #include "program/backup_service.h"
 #include "program/open_store.h"
 #include "program/server_identity.h"
+#include "runtime/network_namespace.h"
 #include "runtime/scope.h"
 #include "watchcache/cache_metrics.h"
 
@@ -65,10 +66,19 @@ std::vector<std::string> urls_for_nodes(const std::vector<runtime::Endpoint>& lo
   std::vector<std::string> urls;
   for (const std::string& text : config.flags.advertise) urls.push_back("https://" + text);
   if (!urls.empty()) return urls;
+  for (const ElsewhereEndpoint& elsewhere : config.listen_elsewhere)
+    urls.push_back("https://" + elsewhere.endpoint.to_string());
   for (const runtime::Endpoint& at : local)
     if (at.kind == runtime::Endpoint::Kind::tcp && at.host != "0.0.0.0" && at.host != "::")
       urls.push_back("https://" + at.to_string());
   return urls;
+}
+
+Result<std::unique_ptr<runtime::Listener>> listen_elsewhere(
+    runtime::Runtime& runtime, const ElsewhereEndpoint& at,
+    std::shared_ptr<const runtime::TlsSource> tls) {
+  FL_TRY(const auto visit, runtime::NetworkNamespaceVisit::enter(at.netns));
+  return runtime.listen(at.endpoint, std::move(tls));
 }
 
 }  // namespace
@@ -140,6 +150,15 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     local.push_back((*listener)->local());
     if (url.empty()) url = url_of(local.front(), config);
     scope.spawn(server.serve(std::move(*listener)));
+  }
+  for (const ElsewhereEndpoint& at : config.listen_elsewhere) {
+    if (!ready) break;
+    auto listener = listen_elsewhere(runtime, at, identity->authority().tls());
+    if (listener) {
+      scope.spawn(server.serve(std::move(*listener)));
+    } else {
+      ready = fail(std::move(listener).error().context("--listen-netns"));
+    }
   }
   joining.set_servers(urls_for_nodes(local, config));
   if (ready) ready = identity->write_kubeconfig(url);
