@@ -6,6 +6,7 @@ namespace fairlead::ipam {
 
 apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
                                             store::Transaction& transaction) {
+  if (&proposal.kind == &index_.locks()) return admit_lock(proposal);
   if (&proposal.kind != &index_.attachments() || proposal.desired) return {};
   const resource::Kind& locks = index_.locks();
   for (const std::string& lock_key :
@@ -25,6 +26,17 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
     }
   }
   return {};
+}
+
+// When it was released is when it was last written: a later write would move that moment.
+apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal) const {
+  if (!proposal.attributes || !proposal.live || !proposal.desired) return {};
+  const std::string key = std::string(proposal.namespace_name) + "/" + std::string(proposal.name);
+  const LockFacts* lock = index_.lock(key);
+  if (!lock || lock->awaits.empty()) return {};
+  return apimachinery::refuse(
+      apimachinery::conflict(apimachinery::group_resource(proposal.kind), proposal.name,
+                             "the address is being released; take its finalizer away to force it"));
 }
 
 }  // namespace fairlead::ipam

@@ -19,6 +19,8 @@ class ReleaseInterlock final : public apiserver::Admission {
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
+  apiserver::Answer<> admit_lock(const Proposal& proposal) const;
+
   runtime::Runtime& runtime_;
   const resource::Kind& nodes_;
   const NetworkIndex& index_;
