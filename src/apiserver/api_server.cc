@@ -69,7 +69,8 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
       writes_(parts.runtime, parts.cache, writer_),
       watches_(parts.runtime, parts.cache),
       transactions_(parts.runtime, parts.catalog, writer_, parts.authorizer),
-      documents_(parts.catalog),
+      documents_(parts.catalog,
+                 options.reviews ? served_reviews() : std::vector<apimachinery::ServedResource>()),
       reviews_(parts.authenticator, parts.authorizer),
       metrics_(parts.metrics) {
   writer_.add_admission(node_restriction_);
@@ -156,6 +157,9 @@ Task<Answer<>> ApiServer::identify(Request& request) {
       .now = parts_.runtime.wall_now()};
   std::optional<Result<identity::UserRef>> found = parts_.authenticator.authenticate_now(question);
   if (!found) found = co_await parts_.authenticator.authenticate(question);
+  // Whoever could not be asked says nothing about the credentials: not 401.
+  if (!*found && found->error().code != Code::unauthorized)
+    co_return refuse(apimachinery::status_of(found->error()));
   if (!*found || !**found) co_return refuse(apimachinery::unauthorized());
   request.user = std::move(**found);
   if (headers.has("Impersonate-User")) co_return co_await impersonate(request);
@@ -245,7 +249,7 @@ Answer<> ApiServer::find_kind(Request& request) const {
 }
 
 Task<Result<>> ApiServer::dispatch_resource(Request& request) {
-  if (Reviews::serves(request.info))
+  if (options_.reviews && Reviews::serves(request.info))
     co_return co_await reviews_.serve(request, parts_.runtime.wall_now());
   if (Transactions::serves(request.info)) co_return co_await transactions_.serve(request);
   const Answer<> found = find_kind(request);

@@ -35,6 +35,8 @@ struct ApiServerOptions {
   std::size_t reads = 1'000;
   std::size_t writes = 1'000;
   std::size_t watches = 20'000;
+  // Token and access reviews (reviews.h). A server behind a host cluster leaves them to the host.
+  bool reviews = true;
 };
 
 // A path outside the API that someone else answers (joining, the console).

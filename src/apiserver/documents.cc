@@ -1,6 +1,5 @@
 #include "apiserver/documents.h"
 
-#include "apiserver/reviews.h"
 #include "apiserver/version.h"
 
 namespace fairlead::apiserver {
@@ -20,8 +19,9 @@ std::string_view without_trailing_slash(std::string_view path) {
 
 }  // namespace
 
-Documents::Documents(const resource::Catalog& catalog)
-    : discovery_(catalog, served_reviews()), catalog_(catalog) {}
+Documents::Documents(const resource::Catalog& catalog,
+                     const std::vector<apimachinery::ServedResource>& reviews)
+    : discovery_(catalog, reviews), catalog_(catalog) {}
 
 bool Documents::serves(std::string_view path) const {
   return path == "/version" || path == "/openapi/v2" || path == "/api" || path == "/apis" ||

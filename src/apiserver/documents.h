@@ -15,7 +15,9 @@ namespace fairlead::apiserver {
 
 class Documents {
  public:
-  explicit Documents(const resource::Catalog& catalog);
+  // `reviews`: what is served beside the catalog's kinds, without being stored.
+  Documents(const resource::Catalog& catalog,
+            const std::vector<apimachinery::ServedResource>& reviews);
 
   // True when `path` is one of these documents.
   bool serves(std::string_view path) const;

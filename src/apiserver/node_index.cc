@@ -22,7 +22,7 @@ NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& c
     : attachments_(catalog.find(identity::kFairleadGroup, "v1alpha1", "networkattachments")),
       nodes_(catalog.find("", "v1", "nodes")),
       cache_(cache) {
-  CHECK(attachments_ && nodes_);
+  CHECK(attachments_);
   node_field_ = selectable_index(*attachments_, "spec.node");
   vni_field_ = selectable_index(*attachments_, "status.addressVNI");
   cache.on_reset([this] { rebuild(); });
@@ -77,7 +77,7 @@ std::uint32_t NodeIndex::network_of(std::string_view namespace_name,
 }
 
 std::string NodeIndex::key_pin_of(std::string_view node) const {
-  const auto object = cache_.of(*nodes_).find(node);
+  const auto object = nodes_ ? cache_.of(*nodes_).find(node) : nullptr;
   if (!object) return {};
   const Json value = object->decode();
   const Json* annotations = wire::find(value, "metadata.annotations");

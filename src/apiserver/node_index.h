@@ -37,7 +37,7 @@ class NodeIndex final : public identity::NodeFacts {
   void rebuild();
 
   const resource::Kind* attachments_;
-  const resource::Kind* nodes_;
+  const resource::Kind* nodes_;  // null: Nodes are not stored here, none is registered
   watchcache::WatchCache& cache_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;

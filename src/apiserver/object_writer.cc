@@ -42,6 +42,8 @@ struct ObjectWriter::Round {
   bool name_generated = false;  // the refusal is a name that was drawn: draw another
 };
 
+Task<Result<>> Admission::catch_up(const std::vector<WriteItem>&) { co_return Result<>{}; }
+
 ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
     : store_(store), cache_(cache) {}
 
@@ -154,18 +156,23 @@ std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Rev
 
 Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
                                                            bool dry_run) {
-  bool fresh = false;
+  bool fresh = false, refused = false;
   int names_tried = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (fresh) {
       const Result<> synced = co_await cache_.fresh();
       if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
     }
+    for (std::size_t i = 0; refused && i < admissions_.size(); ++i) {
+      const Result<> current = co_await admissions_[i]->catch_up(items);
+      if (!current) co_return refuse(apimachinery::status_of(current.error()));
+    }
     Round round = draft_all(items);
     if (round.name_generated && ++names_tried < apimachinery::kGenerateNameAttempts) continue;
     const bool commits = !round.refusal && !dry_run && !round.transaction.operations.empty();
-    if (!commits && !fresh) {
+    if (!commits && (!fresh || (round.refusal && !refused))) {
       fresh = true;
+      refused = round.refusal.has_value();
       continue;
     }
     if (round.refusal) co_return refuse(std::move(*round.refusal));

@@ -56,6 +56,9 @@ class Admission {
   };
   virtual ~Admission() = default;
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
+  // Before a refusal of `items` is given: brings what admit() decides on up to date. The watch
+  // cache is so already.
+  virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);
 };
 
 class ObjectWriter {

@@ -38,7 +38,9 @@ Task<void> Reflector::run() {
       newest_needed_ = !listed_;
       listed_ = false;
     }
-    log::debug("reflector tries again",
+    // What only a person can put right is worth a person's attention; the rest passes.
+    const bool refused = error.code == Code::forbidden || error.code == Code::unauthorized;
+    log::write(refused ? log::Level::warning : log::Level::debug, "reflector tries again",
                {{"resource", options_.resource.plural}, {"error", error.to_string()}});
     const Result<> slept = co_await back_off();
     if (!slept) co_return;

@@ -132,8 +132,8 @@ struct RequestHeaderOptions {
   std::vector<std::string> uid_headers = {"X-Remote-Uid"};
   std::vector<std::string> extra_prefixes = {"X-Remote-Extra-"};
 };
-// From the `data` of that ConfigMap. Absent keys keep the defaults; `client_ca` gets
-// client-ca-file.
+// From the `data` of that ConfigMap. Absent keys keep the defaults, but without
+// requestheader-uid-headers no header gives a uid; `client_ca` gets client-ca-file.
 struct AggregatorAuthentication {
   RequestHeaderOptions request_header;
   std::string client_ca;  // PEM, may be empty

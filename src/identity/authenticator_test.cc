@@ -182,6 +182,11 @@ TEST(RequestHeaderAuthenticator, reads_the_config_map) {
   EXPECT_EQ(read.request_header.group_headers, (std::vector<std::string>{"X-Remote-Group"}));
   EXPECT_FALSE(read.request_header.trust.empty());
   EXPECT_EQ(read.client_ca, ca.certificate.pem());
+  // An aggregator that names no uid header does not remove one that its client sent.
+  EXPECT_TRUE(read.request_header.uid_headers.empty());
+  data["requestheader-uid-headers"] = R"(["X-Remote-Uid"])";
+  const auto with_uid = must(decode_aggregator_authentication(data));
+  EXPECT_EQ(with_uid.request_header.uid_headers, (std::vector<std::string>{"X-Remote-Uid"}));
   for (const char* bad : {"x", "{}", "[1]"}) {
     data["requestheader-allowed-names"] = bad;
     EXPECT_FALSE(decode_aggregator_authentication(data)) << bad;

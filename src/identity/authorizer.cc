@@ -192,6 +192,28 @@ std::optional<Result<Decision>> RoleAuthorizer::authorize_now(const Attributes& 
   return decide(attributes);
 }
 
+std::optional<Result<Decision>> UnionAuthorizer::authorize_now(const Attributes& wanted) {
+  std::optional<Result<Decision>> decision;
+  for (Authorizer* member : members_) {
+    decision = member->authorize_now(wanted);
+    if (!decision || !*decision || (*decision)->allowed) return decision;
+  }
+  return decision;
+}
+
+Task<Result<Decision>> UnionAuthorizer::authorize(const Attributes& wanted) {
+  std::optional<Result<Decision>> decision;
+  for (Authorizer* member : members_) {
+    decision = member->authorize_now(wanted);
+    if (!decision) {
+      Task<Result<Decision>> asking = member->authorize(wanted);
+      decision.emplace(co_await asking);
+    }
+    if (!*decision || (*decision)->allowed) break;
+  }
+  co_return std::move(*decision);
+}
+
 RuleList RoleAuthorizer::rules_for(const User& user, std::string_view namespace_) const {
   const Roles roles = roles_of(user);
   RuleList list;

@@ -115,6 +115,19 @@ class RoleAuthorizer final : public Authorizer {
   const NodeFacts* facts_;
 };
 
+// Asks its members in order (the built-in roles, then the host cluster): what one allows is
+// allowed. A member that cannot answer ends it: there is no permission then, and no refusal either.
+class UnionAuthorizer final : public Authorizer {
+ public:
+  // They must outlive this. REQUIRES: at least one.
+  explicit UnionAuthorizer(std::vector<Authorizer*> members) : members_(std::move(members)) {}
+  std::optional<Result<Decision>> authorize_now(const Attributes& wanted) override;
+  Task<Result<Decision>> authorize(const Attributes& wanted) override;
+
+ private:
+  std::vector<Authorizer*> members_;
+};
+
 // The second look, at the objects: `current` is what the store holds (null on create), `desired`
 // what would be stored (null on delete). Only the node role is restricted here. Pure.
 Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired);

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "identity/test_support.h"
+#include "runtime/manual_runtime.h"
+#include "runtime/scope.h"
 
 namespace fairlead::identity {
 namespace {
@@ -371,6 +373,54 @@ TEST(Rules, listing_agrees_with_decisions) {
   const RuleList admin = authorizer.rules_for(member("a", {"system:masters"}), "default");
   ASSERT_EQ(admin.resources.size(), 1u);
   EXPECT_EQ(admin.resources[0].verbs, (std::vector<std::string>{"*"}));
+}
+
+// One that says the same to everybody, at once or when asked to wait.
+class Fixed final : public Authorizer {
+ public:
+  Fixed(Result<Decision> decision, bool waits) : decision_(std::move(decision)), waits_(waits) {}
+  std::optional<Result<Decision>> authorize_now(const Attributes&) override {
+    if (waits_) return std::nullopt;
+    return decision_;
+  }
+  Task<Result<Decision>> authorize(const Attributes&) override { co_return decision_; }
+
+ private:
+  Result<Decision> decision_;
+  bool waits_;
+};
+
+Task<void> keep(UnionAuthorizer& all, const Attributes& wanted, std::string& outcome) {
+  const Result<Decision> decision = co_await all.authorize(wanted);
+  outcome = !decision ? "unknown" : decision->allowed ? "yes" : "no: " + decision->reason;
+}
+
+// The first permission wins; without one the last word counts; who cannot answer stops it.
+TEST(UnionAuthorizer, FirstPermissionWins) {
+  const Result<Decision> silent = fail(Code::unavailable, "down");
+  Fixed yes(Decision::allow(), false), no(Decision::deny("roles"), false);
+  Fixed late_yes(Decision::allow(), true), late_no(Decision::deny("host"), true);
+  Fixed down(silent, true);
+  const struct {
+    std::vector<Authorizer*> members;
+    const char* outcome;
+    bool at_once;
+  } cases[] = {
+      {{&yes, &down}, "yes", true},         {{&no, &late_yes}, "yes", false},
+      {{&no, &late_no}, "no: host", false}, {{&no, &no}, "no: roles", true},
+      {{&no, &down}, "unknown", false},     {{&down, &yes}, "unknown", false},
+  };
+  runtime::ManualRuntime runtime;
+  for (const auto& one : cases) {
+    UnionAuthorizer all(one.members);
+    const Attributes wanted;
+    EXPECT_EQ(all.authorize_now(wanted).has_value(), one.at_once) << one.outcome;
+    std::string outcome;
+    runtime::Scope scope(runtime);
+    scope.spawn(keep(all, wanted, outcome));
+    runtime.settle();
+    EXPECT_EQ(outcome, one.outcome);
+  }
 }
 
 }  // namespace

@@ -75,6 +75,9 @@ std::string extra_key(std::string_view text) {
 Result<AggregatorAuthentication> decode_aggregator_authentication(const Json& data) {
   AggregatorAuthentication result;
   RequestHeaderOptions& options = result.request_header;
+  // An aggregator removes from its clients' requests the headers that it sets itself, and only
+  // those: a uid header that it does not name is its client's invention.
+  options.uid_headers.clear();
   FL_CHECKED(read_list(data, "requestheader-allowed-names", options.allowed_names));
   FL_CHECKED(read_list(data, "requestheader-username-headers", options.username_headers));
   FL_CHECKED(read_list(data, "requestheader-group-headers", options.group_headers));

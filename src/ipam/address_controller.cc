@@ -80,7 +80,7 @@ AddressController::AddressController(runtime::Runtime& runtime, const resource::
                                      NetworkIndex& index, apiserver::ObjectWriter& writer,
                                      metrics::Registry& metrics)
     : runtime_(runtime),
-      nodes_(*catalog.find("", "v1", "nodes")),
+      nodes_(catalog.find("", "v1", "nodes")),
       index_(index),
       writer_(writer),
       metrics_(std::make_unique<AddressMetrics>(metrics)),

@@ -67,7 +67,7 @@ class AddressController {
   void wait_for_address(const Assignment& assignment);
 
   runtime::Runtime& runtime_;
-  const resource::Kind& nodes_;
+  const resource::Kind* nodes_;  // null: kept by a host cluster
   NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
   std::unique_ptr<AddressMetrics> metrics_;

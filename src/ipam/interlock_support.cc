@@ -24,12 +24,13 @@ Json released_lock(Json lock, const std::set<std::string>& nodes, resource::Mome
   return lock;
 }
 
-std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind& nodes,
+std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind* nodes,
                                      Vni vni, const Json& attachment) {
   std::set<std::string> awaited;
+  if (!nodes) return awaited;
   if (!wire::find_string(attachment, "status.hostIP").empty()) awaited = index.carriers(vni);
   awaited.emplace(wire::find_string(attachment, "spec.node"));
-  const watchcache::KindCache& existing = index.cache().of(nodes);
+  const watchcache::KindCache& existing = index.cache().of(*nodes);
   std::erase_if(awaited, [&](const std::string& name) { return !existing.find(name); });
   return awaited;
 }

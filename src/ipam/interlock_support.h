@@ -20,8 +20,8 @@ Json released_lock(Json lock, const std::set<std::string>& nodes, resource::Mome
 
 // Who must drop the attachment before its addresses are free: the nodes that may carry the network,
 // or its own node alone as long as it told nobody where it is (status.hostIP). Only nodes that
-// exist: nobody else could answer.
-std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind& nodes,
+// exist: nobody else could answer. `nodes` null: this server does not keep them, and nobody is.
+std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind* nodes,
                                      Vni vni, const Json& attachment);
 
 }  // namespace fairlead::ipam

@@ -28,13 +28,13 @@ Number number(std::string_view text) {
 QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
                                    const NetworkIndex& index, apiserver::ObjectWriter& writer)
     : runtime_(runtime),
-      nodes_(*catalog.find("", "v1", "nodes")),
+      nodes_(catalog.find("", "v1", "nodes")),
       index_(index),
       writer_(writer),
       queue_(runtime) {
   index.cache().on_reset([this] { rebuild(); });
   index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == &nodes_) notice_node(event);
+    if (&kind == nodes_) notice_node(event);
     if (&kind != &index_.locks() || !event.after() || !event.after()->deleting) return;
     if (const LockFacts* lock = index_.lock(event.after()->key())) consider(*lock);
   });
@@ -68,8 +68,9 @@ void QuarantineKeeper::notice_node(const watchcache::Event& event) {
 
 void QuarantineKeeper::rebuild() {
   applied_.clear();
-  for (const auto& [name, node] : index_.cache().of(nodes_).objects())
-    applied_[name] = applied_by(*node);
+  if (nodes_)
+    for (const auto& [name, node] : index_.cache().of(*nodes_).objects())
+      applied_[name] = applied_by(*node);
   for (const LockFacts* lock : index_.released(0)) consider(*lock);
 }
 

@@ -35,7 +35,7 @@ class QuarantineKeeper {
   Task<void> work();
 
   runtime::Runtime& runtime_;
-  const resource::Kind& nodes_;
+  const resource::Kind* nodes_;  // null: kept by a host cluster
   const NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
   std::map<std::string, Applied, std::less<>> applied_;  // by node

@@ -57,6 +57,13 @@ void add_identity_flags(CLI::App& command, ServerFlags& flags) {
       ->delimiter(',')
       ->group("Identity");
   command
+      .add_option(
+          "--host-kubeconfig", flags.host_kubeconfig,
+          "Serve behind the API aggregator of the Kubernetes cluster that this file names "
+          "(\"in-cluster\": the one whose pod this is): users, tokens, rights and namespaces "
+          "are the host's, only fairlead.dev is served")
+      ->group("Identity");
+  command
       .add_flag("--anonymous-auth,!--no-anonymous-auth", flags.anonymous,
                 "Requests without credentials see health and version")
       ->group("Identity");
@@ -115,6 +122,8 @@ void add_server_command(CLI::App& app, int& exit_status) {
       "  fairlead server --data /var/lib/fairlead --listen 0.0.0.0:6443\n"
       "  fairlead server --data d1 --listen 127.0.0.1:7001 --store "
       "etcd:http://127.0.0.1:2379\n"
+      "  fairlead server --data /var/lib/fairlead --listen 0.0.0.0:8443 --host-kubeconfig "
+      "in-cluster --tls-name fairlead.fairlead-system.svc\n"
       "  kubectl --kubeconfig d1/admin.kubeconfig get namespaces\n"
       "  fairlead server token create --data /var/lib/fairlead\n"
       "  fairlead server backup --data /var/lib/fairlead /backup/monday");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apiserver/audit_log.h"
@@ -24,6 +25,7 @@ struct ServerFlags {
   std::string client_ca_file;
   std::string requestheader_client_ca_file;
   std::vector<std::string> requestheader_allowed_names;
+  std::string host_kubeconfig;  // a file, or kInCluster; empty: this server stands alone
   std::string audit_log;
   std::string audit_level = "metadata";
   std::string log_format = "text";
@@ -33,6 +35,9 @@ struct ServerFlags {
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
 };
+
+// --host-kubeconfig for a server that runs in a pod of the host cluster.
+inline constexpr std::string_view kInCluster = "in-cluster";
 
 struct StoreChoice {
   enum class Kind { sqlite, etcd, memory };
@@ -53,6 +58,9 @@ struct ServerConfig {
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
   Duration drain = 10s;
+
+  // Behind the aggregator of a host cluster.
+  bool aggregated() const { return !flags.host_kubeconfig.empty(); }
 };
 
 // "sqlite", "sqlite:DIR", "etcd:URL,URL", "memory".

@@ -41,11 +41,12 @@ ServerIdentity::ServerIdentity(runtime::Runtime& runtime, std::string folder)
 
 Result<std::unique_ptr<ServerIdentity>> ServerIdentity::open(
     runtime::Runtime& runtime, const ServerConfig& config,
-    identity::X509Authenticator::NodeRegistered node_registered) {
+    identity::X509Authenticator::NodeRegistered node_registered, delegation::HostCluster* host) {
   std::unique_ptr<ServerIdentity> self(new ServerIdentity(runtime, config.flags.data));
   FL_CHECKED(self->open_authority(config));
   FL_CHECKED(self->open_admin_token());
-  FL_CHECKED(self->make_authenticator(config, std::move(node_registered)));
+  FL_CHECKED(self->make_authenticator(config, std::move(node_registered), host));
+  if (host) self->follow_authorities(*host);
   return self;
 }
 
@@ -60,12 +61,13 @@ Result<> ServerIdentity::open_authority(const ServerConfig& config) {
   FL_TRY(std::string client_ca, read_flag_file(config.flags.client_ca_file, "--client-ca-file"));
   FL_TRY(const std::string proxy_ca, read_flag_file(config.flags.requestheader_client_ca_file,
                                                     "--requestheader-client-ca-file"));
+  client_authorities_ = client_ca + "\n" + proxy_ca;
   FL_CHECKED(runtime_.files().make_directories(folder_ + "/pki", 0700));
   FL_TRY(authority_,
          identity::Authority::open(runtime_.files(),
                                    {.folder = folder_ + "/pki",
                                     .server_names = server_names(config),
-                                    .extra_client_ca = client_ca + "\n" + proxy_ca},
+                                    .extra_client_ca = client_authorities_},
                                    runtime_.wall_now(), [this] { return runtime_.random(); }));
   return {};
 }
@@ -85,7 +87,8 @@ Result<> ServerIdentity::open_admin_token() {
 }
 
 Result<> ServerIdentity::make_authenticator(
-    const ServerConfig& config, identity::X509Authenticator::NodeRegistered node_registered) {
+    const ServerConfig& config, identity::X509Authenticator::NodeRegistered node_registered,
+    delegation::HostCluster* host) {
   std::vector<std::shared_ptr<identity::Authenticator>> members;
   FL_TRY(const std::string proxy_ca, read_flag_file(config.flags.requestheader_client_ca_file,
                                                     "--requestheader-client-ca-file"));
@@ -98,6 +101,8 @@ Result<> ServerIdentity::make_authenticator(
     members.push_back(std::make_shared<identity::RequestHeaderAuthenticator>(std::move(options)));
   }
 
+  if (host) members.push_back(host->request_headers());
+
   FL_TRY(const std::string client_ca,
          read_flag_file(config.flags.client_ca_file, "--client-ca-file"));
   Result<identity::TrustStore> trust =
@@ -105,6 +110,7 @@ Result<> ServerIdentity::make_authenticator(
   if (!trust) return fail(std::move(trust).error().context("--client-ca-file"));
   members.push_back(
       std::make_shared<identity::X509Authenticator>(std::move(*trust), std::move(node_registered)));
+  if (host) members.push_back(host->certificates());
 
   identity::TokenTable tokens;
   FL_TRY(const std::string token_file,
@@ -119,11 +125,21 @@ Result<> ServerIdentity::make_authenticator(
   tokens.add(admin_token_, std::make_shared<identity::User>(identity::with_authenticated_group(
                                {.name = std::string(identity::kAdminUser),
                                 .groups = {std::string(identity::kMastersGroup)}})));
-  members.push_back(
-      std::make_shared<identity::TokenAuthenticator>(std::move(tokens), authority_->token_key()));
+  auto own_tokens =
+      std::make_shared<identity::TokenAuthenticator>(std::move(tokens), authority_->token_key());
+  own_tokens->set_last(host == nullptr);
+  members.push_back(std::move(own_tokens));
+  if (host) members.push_back(host->tokens());
   authenticator_ =
       std::make_unique<identity::UnionAuthenticator>(std::move(members), config.flags.anonymous);
   return {};
+}
+
+// New handshakes ask for certificates of the authorities that are the host's now.
+void ServerIdentity::follow_authorities(delegation::HostCluster& host) {
+  host.on_change([this, &host] {
+    authority_->set_extra_client_ca(client_authorities_ + "\n" + host.client_authorities());
+  });
 }
 
 Result<> ServerIdentity::write_kubeconfig(const std::string& server_url) {

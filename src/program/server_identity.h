@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "delegation/host_cluster.h"
 #include "identity/authenticator.h"
 #include "identity/authority.h"
 #include "program/server_config.h"
@@ -14,10 +15,12 @@ namespace fairlead::program {
 
 class ServerIdentity {
  public:
-  // Loads or makes everything. `node_registered`: see identity::X509Authenticator.
+  // Loads or makes everything. `node_registered`: see identity::X509Authenticator. `host`: also
+  // believes whom that cluster vouches for, after this server's own; null: stands alone. It must
+  // outlive this.
   static Result<std::unique_ptr<ServerIdentity>> open(
       runtime::Runtime& runtime, const ServerConfig& config,
-      identity::X509Authenticator::NodeRegistered node_registered);
+      identity::X509Authenticator::NodeRegistered node_registered, delegation::HostCluster* host);
 
   identity::Authority& authority() { return *authority_; }
   identity::Authenticator& authenticator() { return *authenticator_; }
@@ -33,11 +36,14 @@ class ServerIdentity {
   Result<> open_authority(const ServerConfig& config);
   Result<> open_admin_token();
   Result<> make_authenticator(const ServerConfig& config,
-                              identity::X509Authenticator::NodeRegistered node_registered);
+                              identity::X509Authenticator::NodeRegistered node_registered,
+                              delegation::HostCluster* host);
+  void follow_authorities(delegation::HostCluster& host);
   Result<std::string> read_flag_file(const std::string& path, std::string_view flag);
 
   runtime::Runtime& runtime_;
   std::string folder_;
+  std::string client_authorities_;  // of the flags, PEM
   std::unique_ptr<identity::Authority> authority_;
   std::string admin_token_;
   std::unique_ptr<identity::Authenticator> authenticator_;

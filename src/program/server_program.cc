@@ -11,11 +11,13 @@
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
+#include "delegation/host_cluster.h"
 #include "http/server.h"
 #include "identity/authorizer.h"
 #include "ipam/virtual_networks.h"
 #include "program/audit_file.h"
 #include "program/backup_service.h"
+#include "program/host_access.h"
 #include "program/open_store.h"
 #include "program/server_identity.h"
 #include "runtime/network_namespace.h"
@@ -49,6 +51,30 @@ Task<void> catch_signal(runtime::EpollRuntime& runtime, int& caught, runtime::Si
   const Result<int> signal = co_await runtime.next_signal();
   if (signal) caught = *signal;
   ended.notify();
+}
+
+Task<void> cancel_at(runtime::Signal& ended, runtime::Nested<Result<>>& work) {
+  const Result<> told = co_await ended.wait();
+  if (told) work.cancel();
+}
+
+// What must be known of the host cluster, and the cache, before anything is served; given up when
+// the server is to end.
+Task<Result<>> load_host(delegation::HostCluster& host, watchcache::WatchCache& cache) {
+  FL_CO_CHECKED(co_await cache.wait_ready());
+  const Result<> loaded = co_await host.load();
+  if (!loaded) co_return fail(loaded.error().context("--host-kubeconfig"));
+  co_return Result<>{};
+}
+
+Task<Result<>> load_host_until(runtime::Runtime& runtime, delegation::HostCluster& host,
+                               watchcache::WatchCache& cache, runtime::Signal& ended) {
+  runtime::Nested<Result<>> work(runtime, load_host(host, cache));
+  runtime::Scope scope(runtime);
+  scope.spawn(cancel_at(ended, work));
+  Result<> outcome = co_await work;
+  co_await scope.close();
+  co_return outcome;
 }
 
 std::string url_of(const runtime::Endpoint& local, const ServerConfig& config) {
@@ -88,37 +114,56 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   metrics::Registry metrics;
   metrics::register_process_metrics(metrics);
   FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
-  const resource::Catalog& catalog = resource::builtin_catalog();
+  std::unique_ptr<delegation::HostCluster> host;
+  if (config.aggregated()) {
+    FL_CO_TRY(host, open_host(runtime, config.flags.host_kubeconfig));
+  }
+  const resource::Catalog& catalog =
+      host ? resource::fairlead_catalog() : resource::builtin_catalog();
   watchcache::WatchCache cache(runtime, *opened.store, catalog);
   watchcache::register_cache_metrics(metrics, cache, catalog);
   apiserver::NodeIndex nodes(catalog, cache);
-  FL_CO_TRY(
-      const std::unique_ptr<ServerIdentity> identity,
-      ServerIdentity::open(runtime, config, [&nodes](std::string_view node, std::string_view pin) {
-        return nodes.key_pin_of(node) == pin;
-      }));
-  identity::RoleAuthorizer authorizer(&nodes);
-  apiserver::ApiServer api({.runtime = runtime,
-                            .store = *opened.store,
-                            .cache = cache,
-                            .catalog = catalog,
-                            .nodes = nodes,
-                            .authenticator = identity->authenticator(),
-                            .authorizer = authorizer,
-                            .metrics = metrics},
-                           {.reads = config.flags.max_reads, .writes = config.flags.max_writes});
-  apiserver::JoinService joining({.runtime = runtime,
-                                  .catalog = catalog,
-                                  .cache = cache,
-                                  .writer = api.writer(),
-                                  .authority = identity->authority(),
-                                  .authenticator = identity->authenticator()});
+  const auto node_registered = [&nodes](std::string_view node, std::string_view pin) {
+    return nodes.key_pin_of(node) == pin;
+  };
+  FL_CO_TRY(const std::unique_ptr<ServerIdentity> identity,
+            ServerIdentity::open(runtime, config, node_registered, host.get()));
+  identity::RoleAuthorizer roles(&nodes);
+  std::vector<identity::Authorizer*> authorizers{&roles};
+  if (host) authorizers.push_back(&host->authorizer());
+  identity::UnionAuthorizer roles_and_host(std::move(authorizers));
+  identity::Authorizer& authorizer =
+      host ? static_cast<identity::Authorizer&>(roles_and_host) : roles;
+  apiserver::ApiServer api(
+      {.runtime = runtime,
+       .store = *opened.store,
+       .cache = cache,
+       .catalog = catalog,
+       .nodes = nodes,
+       .authenticator = identity->authenticator(),
+       .authorizer = authorizer,
+       .metrics = metrics},
+      {.reads = config.flags.max_reads, .writes = config.flags.max_writes, .reviews = !host});
   BackupService backup(*opened.store);
-  api.add_path(joining);
   api.add_path(backup);
   ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics);
+  // Nodes and namespaces are this server's own, or the host's.
+  std::optional<apiserver::JoinService> joining;
+  std::optional<controllers::NamespaceTerminator> namespaces;
+  if (host) {
+    api.writer().add_admission(host->namespaces());
+    register_host_metrics(metrics, *host);
+  } else {
+    joining.emplace(apiserver::JoinService::Parts{.runtime = runtime,
+                                                  .catalog = catalog,
+                                                  .cache = cache,
+                                                  .writer = api.writer(),
+                                                  .authority = identity->authority(),
+                                                  .authenticator = identity->authenticator()});
+    api.add_path(*joining);
+    namespaces.emplace(runtime, catalog, cache, api.writer());
+  }
   controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
-  controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer());
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
   std::unique_ptr<AuditFile> audit;
   if (!config.flags.audit_log.empty()) {
@@ -135,8 +180,12 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   scope.spawn(catch_signal(runtime, caught, ended));
 
   // Nothing is served before the cache is loaded and the first namespaces exist.
-  Result<> ready =
-      co_await apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), ended);
+  Result<> ready;
+  if (host) {
+    ready = co_await load_host_until(runtime, *host, cache, ended);
+  } else {
+    ready = co_await apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), ended);
+  }
   std::string url;
   std::vector<runtime::Endpoint> local;
   for (const runtime::Endpoint& at : config.listen) {
@@ -160,14 +209,15 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
       ready = fail(std::move(listener).error().context("--listen-netns"));
     }
   }
-  joining.set_servers(urls_for_nodes(local, config));
+  if (joining) joining->set_servers(urls_for_nodes(local, config));
   if (ready) ready = identity->write_kubeconfig(url);
   if (ready) {
     scope.spawn(identity->maintain());
     scope.spawn(compact_now_and_then(runtime, opened));
     scope.spawn(garbage.run());
     scope.spawn(networks.run());
-    scope.spawn(namespaces.run());
+    if (namespaces) scope.spawn(namespaces->run());
+    if (host) scope.spawn(host->run());
     scope.spawn(expirer.run());
     std::printf("fairlead server ready on %s, store %s, kubeconfig %s/admin.kubeconfig\n",
                 url.c_str(), opened.description.c_str(), config.flags.data.c_str());

@@ -37,6 +37,25 @@ const Kind* Catalog::find_kind(std::string_view api_version, std::string_view na
   return found == kinds_.end() ? nullptr : found->get();
 }
 
+namespace {
+
+void add_fairlead_kinds(std::vector<Kind>& kinds) {
+  kinds.push_back(subnet_kind());
+  kinds.push_back(network_attachment_kind());
+  kinds.push_back(ip_lock_kind());
+}
+
+}  // namespace
+
+const Catalog& fairlead_catalog() {
+  static const Catalog catalog = [] {
+    std::vector<Kind> kinds;
+    add_fairlead_kinds(kinds);
+    return Catalog(std::move(kinds));
+  }();
+  return catalog;
+}
+
 const Catalog& builtin_catalog() {
   static const Catalog catalog = [] {
     std::vector<Kind> kinds;
@@ -50,9 +69,7 @@ const Catalog& builtin_catalog() {
     kinds.push_back(endpoint_slice_kind());
     kinds.push_back(lease_kind());
     kinds.push_back(network_attachment_definition_kind());
-    kinds.push_back(subnet_kind());
-    kinds.push_back(network_attachment_kind());
-    kinds.push_back(ip_lock_kind());
+    add_fairlead_kinds(kinds);
     return Catalog(std::move(kinds));
   }();
   return catalog;

@@ -21,7 +21,9 @@ class Catalog {
   std::vector<std::unique_ptr<const Kind>> kinds_;
 };
 
-// Fairlead's own kinds and the core kinds, as DESIGN lists them.
+// Fairlead's own kinds and the core kinds that its components use: a server that stands alone.
 const Catalog& builtin_catalog();
+// Fairlead's own kinds only: a server behind a host cluster, which has the others itself.
+const Catalog& fairlead_catalog();
 
 }  // namespace fairlead::resource

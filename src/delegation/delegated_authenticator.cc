@@ -1,0 +1,78 @@
+#include "delegation/delegated_authenticator.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "delegation/review_messages.h"
+#include "identity/token.h"
+
+namespace fairlead::delegation {
+namespace {
+
+using identity::UserRef;
+
+std::unexpected<Error> not_known() {
+  return fail(Code::unauthorized, "bearer token is not known to the host cluster");
+}
+
+}  // namespace
+
+DelegatedAuthenticator::DelegatedAuthenticator(runtime::Runtime& runtime, PostReview post,
+                                               TokenReviewLimits limits)
+    : runtime_(runtime),
+      post_(std::move(post)),
+      known_(limits.tokens, limits.known_for),
+      unknown_(limits.tokens, limits.unknown_for),
+      questions_(runtime, limits.at_once) {}
+
+std::optional<Result<UserRef>> DelegatedAuthenticator::known(const identity::Digest& key) const {
+  const Instant now = runtime_.now();
+  if (const UserRef* user = known_.find(key, now)) return *user;
+  if (unknown_.find(key, now)) return not_known();
+  return std::nullopt;
+}
+
+std::optional<Result<UserRef>> DelegatedAuthenticator::authenticate_now(
+    const identity::AuthRequest& request) {
+  const auto token = identity::bearer_token(request.header("authorization"));
+  if (!token) return UserRef();
+  return known(identity::sha256(*token));
+}
+
+Task<Result<UserRef>> DelegatedAuthenticator::authenticate(const identity::AuthRequest& request) {
+  const auto token = identity::bearer_token(request.header("authorization"));
+  if (!token) co_return UserRef();
+  const identity::Digest key = identity::sha256(*token);
+  if (std::optional<Result<UserRef>> outcome = known(key)) co_return std::move(*outcome);
+  const auto ask = [this, key, &token] { return review(key, encode_token_review(*token)); };
+  Task<Result<UserRef>> asking = questions_.answer(key, ask);
+  Result<UserRef> user = co_await asking;
+  if (user && !*user) co_return not_known();
+  co_return user;
+}
+
+Task<Result<UserRef>> DelegatedAuthenticator::review(identity::Digest key, Json question) {
+  ++reviews_;
+  Task<Result<Json>> posting = post_(std::string(kTokenReviewPath), std::move(question));
+  const Result<Json> answer = co_await posting;
+  Result<UserRef> user = UserRef();
+  if (answer) {
+    user = decode_token_review(*answer);
+  } else {
+    user = fail(answer.error());
+  }
+  if (!user) {
+    ++failures_;
+    if (user.error().code != Code::cancelled)
+      log::warning("token not reviewed", {{"error", user.error().to_string()}});
+    co_return fail(Code::unavailable, "the host cluster cannot be asked about the token");
+  }
+  if (*user) {
+    known_.put(key, *user, runtime_.now());
+  } else {
+    unknown_.put(key, true, runtime_.now());
+  }
+  co_return user;
+}
+
+}  // namespace fairlead::delegation

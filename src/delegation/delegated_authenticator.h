@@ -1,0 +1,57 @@
+// DelegatedAuthenticator: bearer tokens that the host cluster knows, by TokenReview.
+//
+// The last of the authenticators that look at tokens: those of this server's own are found before.
+// A token is kept only as its SHA-256; the token itself is in one review and gone with it. Answers
+// are kept for seconds, so a revoked token opens nothing for longer than that.
+//
+// When the host cannot be asked the outcome is `unavailable`: the token is neither good nor wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "delegation/answer_cache.h"
+#include "delegation/shared_questions.h"
+#include "identity/authenticator.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::delegation {
+
+// Sends a review to the host cluster's path and returns its answer (RestClient::call).
+using PostReview = std::function<Task<Result<Json>>(std::string path, Json review)>;
+
+struct TokenReviewLimits {
+  Duration known_for = 10s;     // a token that proves a user
+  Duration unknown_for = 10s;   // one that proves nobody
+  std::size_t tokens = 10'000;  // kept of each of the two
+  std::size_t at_once = 200;    // reviews under way
+};
+
+class DelegatedAuthenticator final : public identity::Authenticator {
+ public:
+  DelegatedAuthenticator(runtime::Runtime& runtime, PostReview post, TokenReviewLimits limits = {});
+
+  std::optional<Result<identity::UserRef>> authenticate_now(
+      const identity::AuthRequest& request) override;
+  Task<Result<identity::UserRef>> authenticate(const identity::AuthRequest& request) override;
+
+  std::uint64_t reviews() const { return reviews_; }    // sent
+  std::uint64_t failures() const { return failures_; }  // of them, without an answer
+
+ private:
+  std::optional<Result<identity::UserRef>> known(const identity::Digest& key) const;
+  // Null: it proves nobody.
+  Task<Result<identity::UserRef>> review(identity::Digest key, Json question);
+
+  runtime::Runtime& runtime_;
+  PostReview post_;
+  AnswerCache<identity::UserRef> known_;
+  AnswerCache<bool> unknown_;
+  std::uint64_t reviews_ = 0;
+  std::uint64_t failures_ = 0;
+  SharedQuestions<identity::UserRef> questions_;
+};
+
+}  // namespace fairlead::delegation
