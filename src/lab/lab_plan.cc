@@ -24,6 +24,8 @@ Arguments in(const std::string& netns, Arguments command) {
   return whole;
 }
 
+std::string port_name(std::uint32_t host) { return fmt::format("p{}", host); }
+
 }  // namespace
 
 Result<> check(const LabSettings& settings) {
@@ -63,7 +65,7 @@ std::vector<Arguments> make_switch(const LabSettings& settings) {
 std::vector<Arguments> make_host(const LabSettings& settings, std::uint32_t host) {
   const std::string netns = host_namespace(settings, host);
   const std::string hub = switch_namespace(settings);
-  const std::string port = fmt::format("p{}", host);
+  const std::string port = port_name(host);
   return {{"ip", "netns", "add", netns},
           {"ip", "-n", netns, "link", "set", "lo", "up"},
           {"ip", "-n", netns, "link", "add", "eth0", "type", "veth", "peer", "name", port, "netns",
@@ -105,6 +107,14 @@ Daemon agent(const LabSettings& settings, std::uint32_t host) {
                               host_address(host), "--fabric", settings.fabric, "--join-dir",
                               host_folder(settings, host), "--metrics-listen", "127.0.0.1:9294"}),
           .ready = "fairlead agent ready"};
+}
+
+Arguments cut_cable(const LabSettings& settings, std::uint32_t host) {
+  return {"ip", "-n", switch_namespace(settings), "link", "set", port_name(host), "down"};
+}
+
+Arguments plug_cable(const LabSettings& settings, std::uint32_t host) {
+  return {"ip", "-n", switch_namespace(settings), "link", "set", port_name(host), "up"};
 }
 
 Arguments on_host(const LabSettings& settings, std::uint32_t host, Arguments command) {

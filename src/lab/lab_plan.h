@@ -52,6 +52,10 @@ Arguments create_token(const LabSettings& settings);
 Arguments join(const LabSettings& settings, std::uint32_t host, const std::string& token);
 Daemon agent(const LabSettings& settings, std::uint32_t host);
 
+// The host's cable to the switch, out and in again.
+Arguments cut_cable(const LabSettings& settings, std::uint32_t host);
+Arguments plug_cable(const LabSettings& settings, std::uint32_t host);
+
 // `command` as that host runs it.
 Arguments on_host(const LabSettings& settings, std::uint32_t host, Arguments command);
 

@@ -95,6 +95,11 @@ std::optional<pid_t> running(const std::string& pid_file) {
   return pid;
 }
 
+void kill_daemon(const std::string& pid_file) {
+  if (const std::optional<pid_t> pid = running(pid_file)) ::kill(*pid, SIGKILL);
+  ::unlink(pid_file.c_str());
+}
+
 void stop_daemon(const std::string& pid_file, int seconds) {
   const std::optional<pid_t> pid = running(pid_file);
   if (pid) ::kill(*pid, SIGTERM);

@@ -28,4 +28,7 @@ std::optional<pid_t> running(const std::string& pid_file);
 // SIGTERM, and SIGKILL to one that does not end in time. Nothing to do when it does not run.
 void stop_daemon(const std::string& pid_file, int seconds);
 
+// SIGKILL, without a word.
+void kill_daemon(const std::string& pid_file);
+
 }  // namespace fairlead::program

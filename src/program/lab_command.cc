@@ -62,8 +62,9 @@ class Lab {
     FL_CO_CHECKED(check(settings_));
     if (::geteuid() != 0) co_return fail(Code::invalid, "network namespaces need root");
     if (std::filesystem::exists(settings_file(settings_)))
-      co_return fail(Code::already_exists, "the lab \"" + settings_.name +
-                                       "\" is up, or was not taken down: fairlead lab down");
+      co_return fail(
+          Code::already_exists,
+          "the lab \"" + settings_.name + "\" is up, or was not taken down: fairlead lab down");
     std::filesystem::create_directories(settings_.folder);
     remember(settings_);
     Result<> made = co_await make();
@@ -87,6 +88,34 @@ class Lab {
     std::filesystem::remove_all(settings_.folder);
     say("the lab \"" + settings_.name + "\" is down");
     co_return Result<>{};
+  }
+
+  // What a host's death looks like from outside: silence, and nobody to clean up.
+  Task<Result<>> fail_host(std::string text) {
+    FL_CO_TRY(const std::uint32_t host, find_host(text));
+    FL_CO_CHECKED(co_await run(lab::cut_cable(settings_, host)));
+    kill_daemon(files_of(settings_, lab::agent(settings_, host).name).pid);
+    say(lab::node_name(host) + ": cable cut, agent killed");
+    co_return Result<>{};
+  }
+
+  Task<Result<>> heal_host(std::string text) {
+    FL_CO_TRY(const std::uint32_t host, find_host(text));
+    FL_CO_CHECKED(co_await run(lab::plug_cable(settings_, host)));
+    const lab::Daemon agent = lab::agent(settings_, host);
+    if (!running(files_of(settings_, agent.name).pid)) {
+      FL_CO_CHECKED(start(agent));
+    }
+    say(lab::node_name(host) + ": cable in, agent ready");
+    co_return Result<>{};
+  }
+
+  Result<std::uint32_t> find_host(const std::string& text) {
+    recall(settings_);
+    for (std::uint32_t host = 1; host <= settings_.hosts; ++host)
+      if (text == lab::node_name(host) || text == std::to_string(host)) return host;
+    return fail(Code::not_found,
+                "there is no host " + text + " in the lab \"" + settings_.name + "\"");
   }
 
   Result<> status() {
@@ -177,21 +206,16 @@ int finish(const Result<>& outcome) {
 }
 
 // In this process, so that terminal and exit status are the command's own.
-int execute(LabSettings settings, const std::string& host, Arguments command) {
-  recall(settings);
-  for (std::uint32_t number = 1; number <= settings.hosts; ++number) {
-    if (host != lab::node_name(number) && host != std::to_string(number)) continue;
-    Arguments whole = lab::on_host(settings, number, std::move(command));
-    std::vector<char*> arguments;
-    for (std::string& argument : whole) arguments.push_back(argument.data());
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "fairlead lab exec: {} cannot be run\n", whole[0]);
-    return 126;
-  }
-  fmt::print(stderr, "fairlead lab exec: there is no host {} in the lab \"{}\"\n", host,
-             settings.name);
-  return 1;
+int execute(Lab& lab, const LabSettings& settings, const std::string& host, Arguments command) {
+  const Result<std::uint32_t> number = lab.find_host(host);
+  if (!number) return finish(fail(number.error()));
+  Arguments whole = lab::on_host(settings, *number, std::move(command));
+  std::vector<char*> arguments;
+  for (std::string& argument : whole) arguments.push_back(argument.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  fmt::print(stderr, "fairlead lab exec: {} cannot be run\n", whole[0]);
+  return 126;
 }
 
 }  // namespace
@@ -245,12 +269,28 @@ void add_lab_command(CLI::App& app, int& exit_status) {
   exec->add_option("COMMAND", *words, "What to run, behind --")->required();
   exec->callback([=, &exit_status] {
     prepare();
-    exit_status = execute(*settings, *host, *words);
+    runtime::EpollRuntime runtime;
+    Lab lab(runtime, *settings);
+    exit_status = execute(lab, *settings, *host, *words);
   });
+  const auto add_fault = [&](const char* name, const char* help,
+                             Task<Result<>> (Lab::*action)(std::string)) {
+    CLI::App* one = add(name, help);
+    one->add_option("HOST", *host, "host-2, or just 2")->required();
+    one->callback([=, &exit_status] {
+      prepare();
+      runtime::EpollRuntime runtime;
+      Lab lab(runtime, *settings);
+      exit_status = finish(runtime.run_until_complete((lab.*action)(*host)));
+    });
+  };
+  add_fault("fail", "Cuts a host's cable and kills its agent.", &Lab::fail_host);
+  add_fault("heal", "Plugs the cable in again and starts the agent.", &Lab::heal_host);
   command->footer(
       "Examples:\n"
       "  fairlead lab up --hosts 3 --fabric vxlan\n"
       "  fairlead lab exec host-1 -- ip link\n"
+      "  fairlead lab fail host-2 && fairlead lab heal host-2\n"
       "  fairlead lab status\n"
       "  fairlead lab down");
 }
