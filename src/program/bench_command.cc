@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bench/api_load.h"
+#include "bench/attachment_load.h"
 #include "bench/watch_load.h"
 #include "program/commands.h"
 #include "runtime/epoll_runtime.h"
@@ -20,6 +21,8 @@ struct BenchFlags {
   bool json = false;
   bench::ApiSettings api;
   bench::WatchSettings watch;
+  bench::AttachmentSettings attachments;
+  std::string wait_after_create = "0s";
 };
 
 int report(const Error& error) {
@@ -61,9 +64,9 @@ std::string kubeconfig_path(const BenchFlags& flags) {
   return path ? path : "";
 }
 
-// `Load` over `settings`, from the kubeconfig to the exit status.
-template <class Load, class Settings>
-int run_bench(const BenchFlags& flags, Result<Settings> settings, std::size_t size) {
+// A load over `settings`, from the kubeconfig to the exit status. `make` is given the run's name.
+template <class Settings, class Make>
+int run_bench(const BenchFlags& flags, Result<Settings> settings, Make make) {
   if (!settings) return report(settings.error());
   const std::string path = kubeconfig_path(flags);
   if (path.empty())
@@ -76,12 +79,21 @@ int run_bench(const BenchFlags& flags, Result<Settings> settings, std::size_t si
   if (!target) return report(target.error());
   char run[32];
   std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
-  Result<bench::ObjectMaker> objects = bench::ObjectMaker::make(settings->kind, run, size);
-  if (!objects) return report(objects.error());
-  Load load(runtime, *target, std::move(*settings), std::move(*objects));
-  const Result<> outcome = runtime.run_until_complete(run_load(runtime, load, flags.json));
+  auto load = make(runtime, *target, std::move(*settings), run);
+  if (!load) return report(load.error());
+  const Result<> outcome = runtime.run_until_complete(run_load(runtime, **load, flags.json));
   if (!outcome) return report(outcome.error());
   return 0;
+}
+
+// Of the loads that write objects of a kind.
+template <class Load, class Settings>
+auto make_object_load(std::size_t size) {
+  return [size](runtime::EpollRuntime& runtime, const bench::Target& target, Settings settings,
+                const char* run) -> Result<std::unique_ptr<Load>> {
+    FL_TRY(bench::ObjectMaker objects, bench::ObjectMaker::make(settings.kind, run, size));
+    return std::make_unique<Load>(runtime, target, std::move(settings), std::move(objects));
+  };
 }
 
 int run_api(const BenchFlags& flags) {
@@ -93,11 +105,27 @@ int run_api(const BenchFlags& flags) {
   if (!duration) return report(duration.error().context("--duration"));
   settings.duration = *duration;
   const std::size_t size = settings.size;
-  return run_bench<bench::ApiLoad>(flags, bench::check_settings(std::move(settings)), size);
+  return run_bench(flags, bench::check_settings(std::move(settings)),
+                   make_object_load<bench::ApiLoad, bench::ApiSettings>(size));
 }
 
 int run_watch(const BenchFlags& flags) {
-  return run_bench<bench::WatchLoad>(flags, bench::check_settings(flags.watch), 0);
+  return run_bench(flags, bench::check_settings(flags.watch),
+                   make_object_load<bench::WatchLoad, bench::WatchSettings>(0));
+}
+
+int run_attachments(const BenchFlags& flags) {
+  bench::AttachmentSettings settings = flags.attachments;
+  const Result<Duration> pause = bench::parse_duration(flags.wait_after_create);
+  if (!pause) return report(pause.error().context("--wait-after-create"));
+  settings.wait_after_create = *pause;
+  return run_bench(
+      flags, bench::check_settings(std::move(settings)),
+      [](runtime::EpollRuntime& runtime, const bench::Target& target,
+         bench::AttachmentSettings checked, const char* run) {
+        return Result<std::unique_ptr<bench::AttachmentLoad>>(
+            std::make_unique<bench::AttachmentLoad>(runtime, target, std::move(checked), run));
+      });
 }
 
 void add_common_flags(CLI::App& command, BenchFlags& flags) {
@@ -136,6 +164,43 @@ void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, 
       "  fairlead bench api --verb list --connections 4 --objects 8000 --json\n"
       "  fairlead bench api --verb mixed --rate 2000");
   command->callback([flags, &exit_status] { exit_status = run_api(*flags); });
+}
+
+void add_attachments(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags,
+                     int& exit_status) {
+  CLI::App* command = bench_command.add_subcommand(
+      "attachments", "Virtual networks whose attachments come and go: time to each stage.");
+  add_common_flags(*command, *flags);
+  bench::AttachmentSettings& settings = flags->attachments;
+  const auto add = [command](const char* name, auto& value, const char* help) {
+    return command->add_option(name, value, help)->capture_default_str();
+  };
+  add("--networks", settings.networks, "How many virtual networks");
+  add("--top-size", settings.top_size, "Attachments in the largest");
+  add("--exponent", settings.exponent, "Network i has (1 + bias) * top / (i + bias)^exponent");
+  add("--bias", settings.bias, "See --exponent");
+  add("--attachments", settings.attachments, "How many are created in all");
+  add("--rate", settings.rate, "Creates and deletes per second together; 0: as fast as it goes");
+  command->add_flag("--poisson", settings.poisson, "Exponential times between them");
+  add("--connections", settings.connections, "Each has one request under way");
+  command->add_option("--node", settings.nodes, "Nodes to use; default: every Node of the API");
+  command->add_flag("--round-robin", settings.round_robin, "Nodes in turn, not by chance");
+  command->add_option("--wait-after-create", flags->wait_after_create,
+                      "Pause with everything there, before the last deletes");
+  command->add_flag("--ping", settings.ping,
+                    "Each new attachment pings one before it (a hook that agents must allow)");
+  add("--ping-program", settings.ping_program, "The hook, on the nodes");
+  command->add_option("--namespace", settings.namespace_name, "Default: one made for the run");
+  command->add_option("--csv", settings.csv, "File for a line on each attachment");
+  command->add_option("--prometheus", settings.prometheus, "File for the figures as metrics");
+  command->add_flag("--keep", settings.keep, "Leave the subnets and the namespace");
+  command->footer(
+      "Examples:\n"
+      "  fairlead bench attachments --kubeconfig d1/admin.kubeconfig --rate 500 --attachments "
+      "5000\n"
+      "  fairlead bench attachments --networks 200 --top-size 300 --node n1 --node n2 --csv a.csv\n"
+      "  fairlead bench attachments --rate 100 --poisson --json");
+  command->callback([flags, &exit_status] { exit_status = run_attachments(*flags); });
 }
 
 void add_watch(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags,
@@ -181,6 +246,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
   auto flags = std::make_shared<BenchFlags>();
   add_api(*command, flags, exit_status);
   add_watch(*command, flags, exit_status);
+  add_attachments(*command, flags, exit_status);
 }
 
 }  // namespace fairlead::program

@@ -1,0 +1,72 @@
+// The workload of `fairlead bench attachments`, after KOS's driver: many small virtual networks and
+// few large ones, attachments that come and go in them. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/ip.h"
+#include "base/result.h"
+#include "runtime/time.h"
+
+namespace fairlead::bench {
+
+struct AttachmentSettings {
+  std::string namespace_name;  // empty: the run's name
+  std::size_t networks = 10;   // how many virtual networks
+  double top_size = 100;       // attachments in the largest
+  double exponent = 1;         // network i has (1 + bias) * top / (i + bias)^exponent
+  double bias = 0;
+  std::uint64_t attachments = 450;  // created in all; each is deleted again in the end
+  double rate = 10;      // creates and deletes per second, together; 0: as fast as it goes
+  bool poisson = false;  // times between them: exponential instead of equal
+  std::size_t connections = 8;
+  std::vector<std::string> nodes;  // empty: every Node of the API
+  bool round_robin = false;        // nodes in turn, not by chance
+  bool ping = false;  // each new attachment pings one before it (needs fabric and agents)
+  std::string ping_program = "/usr/libexec/fairlead/ping-test";
+  Duration wait_after_create{0};    // with everything there, before the deletes begin
+  Duration settle{10'000'000'000};  // for what is still to come, at the end of each part
+  bool keep = false;
+  std::string csv;         // file: one line for each attachment
+  std::string prometheus;  // file: the figures in Prometheus' text format
+};
+
+// Fails with invalid and names the flag.
+Result<AttachmentSettings> check_settings(AttachmentSettings settings);
+
+struct PlannedNetwork {
+  std::uint32_t vni = 0;
+  Cidr block;
+  std::size_t slots = 0;  // attachments at the same time, at most
+};
+
+// Largest first. The blocks overlap between networks, as tenants' do. `first_vni` is drawn.
+std::vector<PlannedNetwork> plan_networks(const AttachmentSettings& settings,
+                                          const RandomBits& random);
+
+// How many other attachments an attachment meets in its network, on average.
+double average_peers(const std::vector<PlannedNetwork>& networks);
+
+// One step of the load.
+struct Step {
+  enum class Kind { create, remove };
+  Kind kind = Kind::create;
+  std::uint64_t attachment = 0;  // its number
+  std::size_t network = 0;
+};
+
+// Warm-up (creates until every slot is taken), cruise (a delete makes room for each create), then
+// cool-down (deletes), `attachments` creates in all. Which slots come first is drawn.
+std::vector<Step> plan_steps(const AttachmentSettings& settings,
+                             const std::vector<PlannedNetwork>& networks, const RandomBits& random);
+
+// When each step is due, from the start.
+std::vector<Duration> plan_times(const AttachmentSettings& settings, std::size_t steps,
+                                 const RandomBits& random);
+
+}  // namespace fairlead::bench
