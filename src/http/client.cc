@@ -65,6 +65,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   Task<Result<std::unique_ptr<runtime::Stream>>> dial();
   std::shared_ptr<const runtime::TlsCredentials> credentials();
   void install_http2(std::unique_ptr<runtime::Stream> stream);
+  Http2Client* http2_for_next() const;
   void lost_http2(const Http2Client* connection, const Error& why);
   void park(std::shared_ptr<Http1Client> connection);
 
@@ -76,7 +77,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   std::shared_ptr<const runtime::TlsCredentials> given_;    // what the source last gave …
   std::shared_ptr<const runtime::TlsCredentials> offered_;  // … and the same with ALPN filled in
 
-  std::shared_ptr<Http2Client> http2_;
+  std::list<std::shared_ptr<Http2Client>> http2_;  // usable; the first with room takes a request
   std::list<std::weak_ptr<Http2Client>> leaving_;  // take no new requests, old ones end there
   bool http1_ = false;                             // what the server was last seen to speak
   std::list<std::shared_ptr<Http1Client>> idle_;
@@ -124,19 +125,23 @@ Task<Result<std::unique_ptr<runtime::Stream>>> Client::State::dial() {
 
 void Client::State::install_http2(std::unique_ptr<runtime::Stream> stream) {
   http1_ = false;
-  http2_ = std::make_shared<Http2Client>(runtime_, std::move(stream), options_);
-  const Http2Client* connection = http2_.get();
+  const auto connection = std::make_shared<Http2Client>(runtime_, std::move(stream), options_);
+  http2_.push_back(connection);
+  const Http2Client* place = connection.get();
   scope_.spawn(Http2Client::run(
-      http2_, [this, connection](const Error& why) { lost_http2(connection, why); }));
+      connection, {.unusable = [this, place](const Error& why) { lost_http2(place, why); },
+                   .settled = [this] { changed_.notify(); }}));
 }
 
 // The connection takes no new requests; the next one makes a new connection. One that failed,
 // rather than ended, sends us to another endpoint.
 void Client::State::lost_http2(const Http2Client* connection, const Error& why) {
-  if (http2_.get() != connection) return;
+  const auto at = std::ranges::find(http2_, connection, &std::shared_ptr<Http2Client>::get);
+  if (at == http2_.end()) return;
   std::erase_if(leaving_, [](const auto& weak) { return weak.expired(); });
-  leaving_.push_back(http2_);
-  http2_.reset();
+  leaving_.push_back(*at);
+  http2_.erase(at);
+  changed_.notify();
   if (why.code != Code::unavailable && !options_.endpoints.empty())
     preferred_ = (preferred_ + 1) % options_.endpoints.size();
 }
@@ -218,7 +223,7 @@ Task<Result<std::shared_ptr<Http1Client>>> Client::State::take_http1() {
       }
       if (closed_) break;
       if ((*stream)->peer().alpn == "h2") {
-        if (!http2_) install_http2(std::move(*stream));
+        if (http2_.empty()) install_http2(std::move(*stream));
         changed_.notify();
         co_return std::shared_ptr<Http1Client>();
       }
@@ -231,12 +236,23 @@ Task<Result<std::shared_ptr<Http1Client>>> Client::State::take_http1() {
   co_return fail(Code::unavailable, "client closed");
 }
 
+// Null: another connection is needed, or must first say what it takes.
+Http2Client* Client::State::http2_for_next() const {
+  for (const auto& connection : http2_)
+    if (connection->has_room()) return connection.get();
+  return http2_.size() < options_.http2_connections ? nullptr : http2_.front().get();
+}
+
 Task<Result<std::unique_ptr<ClientStream>>> Client::State::open_stream(OutgoingRequest request) {
   for (int attempt = 1; !closed_;) {
-    if (http2_ && http2_->usable()) {
-      Result<std::unique_ptr<ClientStream>> stream = http2_->open(request);
+    if (Http2Client* connection = http2_for_next()) {
+      Result<std::unique_ptr<ClientStream>> stream = connection->open(request);
       if (stream || attempt++ == kAttempts) co_return stream;
       continue;  // out of stream numbers: a fresh connection has them
+    }
+    if (!http2_.empty() && !http2_.back()->settled()) {
+      FL_CO_CHECKED(co_await changed_.wait());
+      continue;
     }
     if (http1_) {
       FL_CO_TRY(std::shared_ptr<Http1Client> connection, co_await take_http1());
@@ -278,8 +294,8 @@ Task<Result<Response>> Client::State::send(std::shared_ptr<State> self, Request 
 
 void Client::State::close() {
   if (std::exchange(closed_, true)) return;
-  const std::shared_ptr<Http2Client> current = std::exchange(http2_, nullptr);
-  if (current) current->close();
+  const auto current = std::exchange(http2_, {});
+  for (const auto& connection : current) connection->close();
   for (const auto& weak : leaving_)
     if (const auto connection = weak.lock()) connection->close();
   for (const auto& connection : idle_) connection->close();

@@ -1,9 +1,10 @@
 // The HTTP client: requests to one origin that may live at several endpoints.
 //
 // Over TLS it negotiates HTTP/2 and keeps one connection for everything (all watches of a process,
-// all etcd calls); with an HTTP/1.1 server it pools connections, one request at a time on each.
-// A failed endpoint is left for the next one in the list; nothing here retries a request that may
-// have reached the server.
+// all etcd calls), and further ones only for what is beyond the streams that the server takes on
+// one (100 with kube-apiserver); with an HTTP/1.1 server it pools connections, one request at a
+// time on each. A failed endpoint is left for the next one in the list; nothing here retries a
+// request that may have reached the server.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct ClientOptions {
   Duration ping_interval = 15s;          // HTTP/2: a silent connection is probed …
   Duration ping_time = 10s;              // … and given up after this
   std::size_t http1_connections = 64;
+  std::size_t http2_connections = 64;  // beyond what they take, requests wait
 };
 
 // A request whose body and response are streams (watches, gRPC).

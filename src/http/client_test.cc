@@ -443,5 +443,38 @@ TEST_P(EitherProtocol, InflatesWhatItAskedFor) {
   EXPECT_LT((*raw)->body_size(), 10'000u);
 }
 
+Task<void> watch_head(Client& client, std::vector<std::unique_ptr<ClientStream>>& streams) {
+  Result<std::unique_ptr<ClientStream>> stream = co_await client.open(get("/stream"));
+  if (!stream) co_return;
+  const Result<ResponseHead> head = co_await (*stream)->head();
+  if (head) streams.push_back(std::move(*stream));
+}
+
+// A server that takes 100 streams on a connection (kube-apiserver) gets further connections for
+// further watches; those that never end do not hold up the next request.
+TEST(Client, MoreStreamsThanAConnectionTakes) {
+  Limits limits;
+  limits.streams_per_connection = 100;
+  ServerWorld world(limits);
+  Client client(world.runtime, to({world.at}, true));
+  std::vector<std::unique_ptr<ClientStream>> streams;
+  runtime::Scope scope(world.runtime);
+  for (int i = 0; i < 250; ++i) scope.spawn(watch_head(client, streams));
+  world.runtime.run_for(10s);
+  EXPECT_EQ(streams.size(), 250u);
+  EXPECT_EQ(world.runtime.connects, 3u);
+  const auto response = world.runtime.run(client.send(get("/hello")), 10s);
+  ASSERT_TRUE(response && *response);
+  // Room that was given back is used before another connection is made.
+  streams.resize(80);
+  world.runtime.run_for(1s);
+  for (int i = 0; i < 150; ++i) scope.spawn(watch_head(client, streams));
+  world.runtime.run_for(10s);
+  EXPECT_EQ(streams.size(), 230u);
+  EXPECT_EQ(world.runtime.connects, 3u);
+  client.close();
+  world.runtime.run_for(1s);
+}
+
 }  // namespace
 }  // namespace fairlead::http

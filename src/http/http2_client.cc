@@ -16,6 +16,9 @@ constexpr std::size_t kReadBytes = 32 << 10;
 constexpr std::size_t kHeadBytes = 64 << 10;
 constexpr std::size_t kWaitingBytes = 256 << 10;
 constexpr Duration kWriteStall = 30s;
+// Concurrent requests until the server has said how many it takes: what RFC 9113 recommends as the
+// least.
+constexpr std::size_t kFirstCalls = 100;
 
 nghttp2_nv pair_of(std::string_view name, std::string_view value) {
   return {reinterpret_cast<std::uint8_t*>(const_cast<char*>(name.data())),
@@ -115,18 +118,24 @@ Http2Client::Http2Client(runtime::Runtime& runtime, std::unique_ptr<runtime::Str
 
 Http2Client::~Http2Client() = default;
 
-Task<void> Http2Client::run(std::shared_ptr<Http2Client> self,
-                            std::function<void(const Error&)> unusable) {
-  self->unusable_ = std::move(unusable);
+Task<void> Http2Client::run(std::shared_ptr<Http2Client> self, Notices notices) {
+  self->notices_ = std::move(notices);
   const Error reason = co_await self->pump({});
   self->make_unusable(reason);
   self->fail_calls(reason);
-  self->unusable_ = nullptr;
+  self->notices_ = {};
   self->stream_->close();
 }
 
 void Http2Client::make_unusable(const Error& why) {
-  if (std::exchange(usable_, false) && unusable_) unusable_(why);
+  if (std::exchange(usable_, false) && notices_.unusable) notices_.unusable(why);
+}
+
+bool Http2Client::has_room() const {
+  const std::size_t limit = settled_ ? nghttp2_session_get_remote_settings(
+                                           session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+                                     : kFirstCalls;
+  return usable_ && calls_.size() < limit;
 }
 
 void Http2Client::close() {
@@ -249,6 +258,11 @@ void Http2Client::on_frame(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_GOAWAY) {
     make_unusable({Code::unavailable, "server is going away"});
     if (calls_.empty()) terminate(NGHTTP2_NO_ERROR);
+    return;
+  }
+  if (frame.hd.type == NGHTTP2_SETTINGS && !(frame.hd.flags & NGHTTP2_FLAG_ACK)) {
+    settled_ = true;
+    if (notices_.settled) notices_.settled();
     return;
   }
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;

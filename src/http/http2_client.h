@@ -48,11 +48,18 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
               const ClientOptions& options);
   ~Http2Client() override;
 
-  // The connection's life, to be spawned once; calls `unusable` when no new request may start.
-  static Task<void> run(std::shared_ptr<Http2Client> self,
-                        std::function<void(const Error&)> unusable);
+  struct Notices {
+    std::function<void(const Error&)> unusable;  // no new request may start
+    std::function<void()> settled;               // the server has said how much it takes
+  };
+  // The connection's life, to be spawned once.
+  static Task<void> run(std::shared_ptr<Http2Client> self, Notices notices);
 
   bool usable() const { return usable_; }
+  bool settled() const { return settled_; }
+  // Whether the server takes another request beside those under way. One beyond that waits for
+  // the end of another, which for watches may be never.
+  bool has_room() const;
   Result<std::unique_ptr<ClientStream>> open(const OutgoingRequest& request);
 
   // Ends the connection; every call fails with unavailable.
@@ -83,8 +90,9 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
   const Duration ping_interval_;
   const Duration ping_time_;
   std::map<std::int32_t, std::shared_ptr<Http2Call>> calls_;
-  std::function<void(const Error&)> unusable_;
+  Notices notices_;
   bool usable_ = true;
+  bool settled_ = false;
   bool closing_ = false;
   Instant pinged_at_ = Instant::max();
   LazyTimer ping_timer_;
