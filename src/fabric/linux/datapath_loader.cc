@@ -212,6 +212,14 @@ Result<Datapath> Datapath::open(std::span<const std::uint32_t> interfaces, const
   const int loaded = bpf_object__load(object);
   loading = false;
   if (loaded != 0) return fail(errno_error("load the kernel programs", -loaded));
+  // The tunnel's program keeps also the maps that it does not use: without a station on this host
+  // it is the only one that does.
+  const bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, object) {
+    if (bpf_prog_bind_map(datapath.program_fd(Program::from_tunnel), bpf_map__fd(map), nullptr) !=
+        0)
+      return fail(errno_error("bind map " + std::string(bpf_map__name(map))));
+  }
   return datapath;
 }
 

@@ -45,6 +45,11 @@ Task<Result<kernel::Counters>> VxlanFabric::counters() {
   co_return co_await runtime::blocking(runtime_, std::move(work));
 }
 
+Task<Result<>> VxlanFabric::dismantle() {
+  auto work = [host = host_] { return host->dismantle(); };
+  co_return co_await runtime::blocking(runtime_, std::move(work));
+}
+
 Task<void> VxlanFabric::watch() {
   for (;;) {
     auto work = [watch = host_->watch()] { return watch->wait(); };

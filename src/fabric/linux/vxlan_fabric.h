@@ -29,6 +29,9 @@ class VxlanFabric final : public Fabric {
   // What the kernel programs have counted since their maps were made.
   Task<Result<kernel::Counters>> counters();
 
+  // Removes everything that is this fabric's from the host; open() begins anew.
+  Task<Result<>> dismantle();
+
  private:
   Task<void> watch();
 

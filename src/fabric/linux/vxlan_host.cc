@@ -315,6 +315,20 @@ Result<Audit> VxlanHost::audit(const Desired& desired) {
   return audit;
 }
 
+Result<> VxlanHost::dismantle() {
+  FL_CHECKED(observe());
+  std::vector<std::uint32_t> leaving = half_made_;
+  for (const auto& [id, end] : ends_) leaving.push_back(end.ifindex);
+  const Result<Link> device = links_->find(options_.device);
+  if (device && device->alias == kDeviceAlias) leaving.push_back(device->ifindex);
+  FL_CHECKED(remove_links(leaving));
+  ends_.clear();
+  half_made_.clear();
+  holdings_ = {};
+  datapath_.reset();
+  return {};
+}
+
 Result<Counters> VxlanHost::counters() const {
   if (!datapath_) return fail(Code::unavailable, "not open");
   return datapath_->counters();

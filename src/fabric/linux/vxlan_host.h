@@ -39,6 +39,8 @@ class VxlanHost {
   std::vector<Outcome> apply(const Desired& wanted, std::span<const std::string> ids);
   Result<Audit> audit(const Desired& desired);
   Result<Counters> counters() const;
+  // Removes everything that is this fabric's. open() begins anew.
+  Result<> dismantle();
 
   std::uint32_t mtu() const { return mtu_; }
   // After open().
