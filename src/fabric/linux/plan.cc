@@ -1,0 +1,63 @@
+#include "fabric/linux/plan.h"
+
+#include <algorithm>
+
+namespace fairlead::fabric::kernel {
+
+EndPlan plan_end(const Station* wanted, const End* end, Extent extent) {
+  if (!wanted || !wanted->local()) return {.remove = end != nullptr};
+  if (!end) return {.make = true};
+  // The guest's half may be anywhere: its name and MAC are out of reach.
+  if (end->station.interface != wanted->interface || end->station.mac != wanted->mac)
+    return {.remove = true, .make = true};
+  EndPlan plan;
+  plan.describe = end->station != *wanted;
+  plan.guard = end->guard == Guard::none || (extent == Extent::host && end->guard == Guard::older);
+  plan.raise = !end->up;
+  return plan;
+}
+
+void Holdings::put(Entry entry) {
+  drop(entry.key);
+  by_owner_[owner_of_value(entry.value)].push_back(entry.key);
+  values_.insert_or_assign(std::move(entry.key), std::move(entry.value));
+}
+
+void Holdings::drop(const EntryKey& key) {
+  const auto held = values_.find(key);
+  if (held == values_.end()) return;
+  const auto owner = by_owner_.find(owner_of_value(held->second));
+  std::erase(owner->second, key);
+  if (owner->second.empty()) by_owner_.erase(owner);
+  values_.erase(held);
+}
+
+const std::string* Holdings::find(const EntryKey& key) const {
+  const auto held = values_.find(key);
+  return held == values_.end() ? nullptr : &held->second;
+}
+
+std::vector<EntryKey> Holdings::keys_of(Owner owner) const {
+  const auto keys = by_owner_.find(owner);
+  return keys == by_owner_.end() ? std::vector<EntryKey>{} : keys->second;
+}
+
+std::vector<Owner> Holdings::owners() const {
+  std::vector<Owner> owners;
+  for (const auto& [owner, keys] : by_owner_) owners.push_back(owner);
+  return owners;
+}
+
+EntryPlan plan_entries(const std::vector<Entry>& wanted, Owner owner, const Holdings& holdings) {
+  EntryPlan plan;
+  for (const Entry& entry : wanted) {
+    const std::string* held = holdings.find(entry.key);
+    if (!held || *held != entry.value) plan.put.push_back(entry);
+  }
+  for (const EntryKey& key : holdings.keys_of(owner))
+    if (std::ranges::none_of(wanted, [&](const Entry& entry) { return entry.key == key; }))
+      plan.drop.push_back(key);
+  return plan;
+}
+
+}  // namespace fairlead::fabric::kernel

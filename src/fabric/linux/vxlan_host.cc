@@ -1,0 +1,337 @@
+#include "fabric/linux/vxlan_host.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "fabric/names.h"
+
+namespace fairlead::fabric::kernel {
+namespace {
+
+constexpr std::string_view kDeviceAlias = "fairlead";
+
+std::uint32_t tunnel_header(const Ip& local) { return local.is_v4() ? 50 : 70; }
+
+// Says the name of a host end, but nothing of itself and is not in use: the process that made it
+// ended before it could say more.
+bool is_half_made(const Link& link) {
+  return link.kind == "veth" && link.alias.empty() && !link.up &&
+         guest_of_host_interface(link.name).has_value();
+}
+
+}  // namespace
+
+Result<std::uint32_t> VxlanHost::observe_mtu() {
+  Result<Link> underlay = links_->with_address(options_.local);
+  if (!underlay) return fail(underlay.error().context("tunnel end"));
+  const std::uint32_t whole = options_.underlay_mtu ? options_.underlay_mtu : underlay->mtu;
+  if (whole < 1280 + tunnel_header(options_.local))
+    return fail(Code::invalid, "the MTU of " + underlay->name + ", " + std::to_string(whole) +
+                                   ", leaves less than 1280 bytes inside the tunnel");
+  return whole - tunnel_header(options_.local);
+}
+
+Result<> VxlanHost::open() {
+  if (!links_) {
+    FL_TRY(links_, Links::open());
+  }
+  if (!watch_) {
+    FL_TRY(watch_, LinkWatch::open());
+  }
+  FL_TRY(mtu_, observe_mtu());
+  FL_CHECKED(observe());
+  FL_CHECKED(ensure_tunnel());
+  return {};
+}
+
+// Everything anew: ends, filters, maps.
+Result<> VxlanHost::observe() {
+  FL_TRY(const std::vector<Link> links, links_->dump());
+  if (!datapath_) {
+    std::vector<std::uint32_t> ours;
+    for (const Link& link : links)
+      if (link.name == options_.device) ours.push_back(link.ifindex);
+    for (const Link& link : links)
+      if (parse_alias(options_.device, link.alias)) ours.push_back(link.ifindex);
+    FL_TRY(datapath_, Datapath::open(ours, options_.sizes));
+  }
+  FL_CHECKED(observe_ends(links));
+  holdings_ = {};
+  for (const Table table : kTables) {
+    FL_TRY(std::vector<Entry> entries, datapath_->dump(table));
+    for (Entry& entry : entries) holdings_.put(std::move(entry));
+  }
+  return {};
+}
+
+Result<> VxlanHost::observe_ends(const std::vector<Link>& links) {
+  ends_.clear();
+  half_made_.clear();
+  for (const Link& link : links) {
+    std::optional<Station> station = parse_alias(options_.device, link.alias);
+    // Somebody gave the alias to another interface, or the end another name: then it is not ours.
+    if (!station || link.kind != "veth" || host_interface_name(station->interface) != link.name) {
+      if (is_half_made(link)) half_made_.push_back(link.ifindex);
+      continue;
+    }
+    FL_TRY(const Guard guard, datapath_->guard_of(link.ifindex, Program::from_guest));
+    ends_.insert_or_assign(station->id, End{link.ifindex, *station, link.up, guard});
+    watch_->add(link.ifindex);
+  }
+  return {};
+}
+
+// The VXLAN device as it must be. One that is ours but of another shape is made anew.
+Result<Link> VxlanHost::ensure_device() {
+  Result<Link> device = links_->find(options_.device);
+  if (!device && device.error().code != Code::not_found) return device;
+  if (device) {
+    const bool shape =
+        device->kind == "vxlan" && device->metadata && device->udp_port == options_.port;
+    const bool ours = device->alias == kDeviceAlias || (device->alias.empty() && !device->up);
+    if (shape && ours) return device;
+    if (!ours)
+      return fail(Code::already_exists,
+                  "interface " + options_.device + " exists and is not of this fabric");
+    const std::uint32_t ifindex = device->ifindex;
+    FL_CHECKED(remove_links({&ifindex, 1}));
+  }
+  return links_->make_vxlan(options_.device, options_.port, mtu_);
+}
+
+// Gives whether something had to be mended. Order: nothing comes in before it is filtered.
+Result<bool> VxlanHost::ensure_tunnel() {
+  FL_TRY(const Link device, ensure_device());
+  device_ = device.ifindex;
+  bool mended = false;
+  fl_tunnel wanted{.generation = FL_GENERATION,
+                   .ifindex = device.ifindex,
+                   .family = options_.local.is_v4() ? 4U : 6U};
+  std::ranges::copy(address_bytes(options_.local), wanted.local);
+  FL_TRY(const fl_tunnel held, datapath_->tunnel());
+  if (std::memcmp(&held, &wanted, sizeof(wanted)) != 0) {
+    FL_CHECKED(datapath_->set_tunnel(wanted));
+    mended = true;
+  }
+  FL_TRY(const Guard guard, datapath_->guard_of(device.ifindex, Program::from_tunnel));
+  // An older guard goes on with its own maps until an audit has filled ours.
+  if (guard == Guard::none) {
+    FL_CHECKED(datapath_->attach(device.ifindex, Program::from_tunnel));
+    mended = true;
+  }
+  if (device.alias.empty()) {
+    FL_CHECKED(links_->set_alias(device.ifindex, std::string(kDeviceAlias)));
+  }
+  if (!device.up) {
+    FL_CHECKED(links_->raise(device.ifindex));
+    mended = true;
+  }
+  watch_->add(device.ifindex);
+  return mended;
+}
+
+bool VxlanHost::complete(const End& end) const {
+  if (!end.up || end.guard == Guard::none) return false;
+  return plan_entries(entries_of(end.station, end.ifindex), owner_of(end.station.id), holdings_)
+      .nothing();
+}
+
+std::vector<Station> VxlanHost::local_stations() const {
+  std::vector<Station> stations;
+  for (const auto& [id, end] : ends_)
+    if (complete(end)) stations.push_back(end.station);
+  return stations;
+}
+
+Result<> VxlanHost::check(const Station& station) const {
+  if (!station.local() && station.host.is_v4() != options_.local.is_v4())
+    return fail(Code::unsupported,
+                "host " + station.host.to_string() +
+                    " is of another address family than this host's tunnel end " +
+                    options_.local.to_string());
+  return {};
+}
+
+Result<> VxlanHost::carry(const EntryPlan& plan) {
+  for (const Entry& entry : plan.put) {
+    FL_CHECKED(datapath_->put(entry));
+    holdings_.put(entry);
+  }
+  for (const EntryKey& key : plan.drop) {
+    FL_CHECKED(datapath_->drop(key));
+    holdings_.drop(key);
+  }
+  return {};
+}
+
+Result<> VxlanHost::make_end(const Station& station) {
+  FL_TRY(const std::string alias, encode_alias(options_.device, station));
+  const Links::Veth veth{.host_end = host_interface_name(station.interface),
+                         .guest_end = station.interface,
+                         .guest_mac = station.mac,
+                         .mtu = mtu_};
+  Result<Link> made = links_->make_veth(veth);
+  if (!made && made.error().code == Code::already_exists) {
+    // Perhaps half of an earlier attempt.
+    const Result<Link> there = links_->find(veth.host_end);
+    if (!there || !is_half_made(*there)) return fail(made.error());
+    FL_CHECKED(remove_links({&there->ifindex, 1}));
+    made = links_->make_veth(veth);
+  }
+  if (!made) return fail(made.error());
+  ends_.insert_or_assign(station.id, End{.ifindex = made->ifindex, .station = station});
+  return links_->set_alias(made->ifindex, alias);
+}
+
+// Order: an end is up only with a filter, and filtered only with its entries.
+Result<> VxlanHost::bring_end(const Station& station, const EndPlan& plan,
+                              const EntryPlan& entries) {
+  End& end = ends_.at(station.id);
+  if (plan.describe) {
+    FL_TRY(const std::string alias, encode_alias(options_.device, station));
+    FL_CHECKED(links_->set_alias(end.ifindex, alias));
+    end.station = station;
+  }
+  FL_CHECKED(carry(entries));
+  if (plan.make || plan.guard) {
+    FL_CHECKED(datapath_->attach(end.ifindex, Program::from_guest));
+    end.guard = Guard::current;
+  }
+  if (plan.make || plan.raise) {
+    FL_CHECKED(links_->raise(end.ifindex));
+    end.up = true;
+  }
+  watch_->add(end.ifindex);
+  return {};
+}
+
+Outcome VxlanHost::bring(const Desired& wanted, const std::string& id, Extent extent,
+                         std::vector<std::uint32_t>& leaving, bool& changed) {
+  Outcome outcome{.id = id, .result = {}};
+  const auto station = wanted.find(id);
+  const Station* should = station == wanted.end() ? nullptr : &station->second;
+  if (should) {
+    outcome.result = check(*should);
+    if (!outcome.result) return outcome;
+  }
+  const auto end = ends_.find(id);
+  const EndPlan plan = plan_end(should, end == ends_.end() ? nullptr : &end->second, extent);
+  changed = !plan.nothing();
+  const Owner owner = owner_of(id);
+  if (plan.remove) {
+    outcome.result = carry(plan_entries({}, owner, holdings_));
+    if (!outcome.result) return outcome;
+    // A name that is needed again at once cannot wait for the others.
+    watch_->forget(end->second.ifindex);
+    if (plan.make)
+      outcome.result = remove_links({&end->second.ifindex, 1});
+    else
+      leaving.push_back(end->second.ifindex);
+    if (!outcome.result) return outcome;
+    ends_.erase(end);
+  }
+  if (plan.make) {
+    outcome.result = make_end(*should);
+    outcome.made_interface = outcome.result.has_value();
+  }
+  if (outcome.result) {
+    const bool local = should && should->local();
+    std::vector<Entry> entries;
+    if (should) entries = entries_of(*should, local ? ends_.at(id).ifindex : 0);
+    const EntryPlan entry_plan = plan_entries(entries, owner, holdings_);
+    changed |= !entry_plan.nothing();
+    outcome.result = local ? bring_end(*should, plan, entry_plan) : carry(entry_plan);
+  }
+  if (!outcome.result && plan.make && ends_.contains(id)) {  // nothing half made stays
+    (void)carry(plan_entries({}, owner, holdings_));
+    (void)remove_links({&ends_.at(id).ifindex, 1});
+    ends_.erase(id);
+    outcome.made_interface = false;
+  }
+  if (!outcome.result) outcome.result = fail(outcome.result.error().context("station " + id));
+  return outcome;
+}
+
+Result<> VxlanHost::remove_links(std::span<const std::uint32_t> ifindexes) {
+  if (ifindexes.empty()) return {};
+  for (const std::uint32_t ifindex : ifindexes) watch_->forget(ifindex);
+  return links_->remove(ifindexes);
+}
+
+std::vector<Outcome> VxlanHost::apply(const Desired& wanted, std::span<const std::string> ids) {
+  std::vector<Outcome> outcomes;
+  std::vector<std::uint32_t> leaving;
+  std::vector<std::size_t> leavers;
+  for (const std::string& id : ids) {
+    const std::size_t before = leaving.size();
+    bool changed = false;
+    outcomes.push_back(bring(wanted, id, Extent::station, leaving, changed));
+    if (leaving.size() > before) leavers.push_back(outcomes.size() - 1);
+  }
+  if (const Result<> removed = remove_links(leaving); !removed)
+    for (const std::size_t leaver : leavers) outcomes[leaver].result = removed;
+  return outcomes;
+}
+
+Result<Audit> VxlanHost::audit(const Desired& desired) {
+  Audit audit;
+  FL_CHECKED(observe());
+  FL_TRY(const bool mended, ensure_tunnel());
+  audit.missing += mended ? 1 : 0;
+
+  std::vector<std::uint32_t> leaving = half_made_;
+  audit.unexpected += half_made_.size();
+  std::vector<std::string> surplus;
+  for (const auto& [id, end] : ends_)
+    if (!desired.contains(id)) surplus.push_back(id);
+  const auto bring_one = [&](const std::string& id, std::size_t& differs) {
+    bool changed = false;
+    Outcome outcome = bring(desired, id, Extent::host, leaving, changed);
+    differs += changed ? 1 : 0;
+    if (!outcome.result) audit.failed.push_back(std::move(outcome));
+  };
+  for (const std::string& id : surplus) bring_one(id, audit.unexpected);
+  // Entries first, then guards that rely on them: a host end with an older guard must find every
+  // station in the maps that it is moved to.
+  for (const auto& [id, station] : desired)
+    if (!station.local()) bring_one(id, audit.missing);
+  for (const auto& [id, station] : desired)
+    if (station.local()) bring_one(id, audit.missing);
+
+  std::set<Owner> known;
+  for (const auto& [id, station] : desired) known.insert(owner_of(id));
+  for (const Owner owner : holdings_.owners()) {
+    if (known.contains(owner)) continue;
+    ++audit.unexpected;
+    FL_CHECKED(carry(plan_entries({}, owner, holdings_)));
+  }
+  FL_TRY(const Guard guard, datapath_->guard_of(device_, Program::from_tunnel));
+  if (guard != Guard::current) {
+    FL_CHECKED(datapath_->attach(device_, Program::from_tunnel));
+    ++audit.missing;
+  }
+  FL_CHECKED(remove_links(leaving));
+  return audit;
+}
+
+Result<> VxlanHost::dismantle() {
+  FL_CHECKED(observe());
+  std::vector<std::uint32_t> leaving = half_made_;
+  for (const auto& [id, end] : ends_) leaving.push_back(end.ifindex);
+  const Result<Link> device = links_->find(options_.device);
+  if (device && device->alias == kDeviceAlias) leaving.push_back(device->ifindex);
+  FL_CHECKED(remove_links(leaving));
+  ends_.clear();
+  half_made_.clear();
+  holdings_ = {};
+  datapath_.reset();
+  return {};
+}
+
+Result<Counters> VxlanHost::counters() const {
+  if (!datapath_) return fail(Code::unavailable, "not open");
+  return datapath_->counters();
+}
+
+}  // namespace fairlead::fabric::kernel
