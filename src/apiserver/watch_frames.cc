@@ -1,6 +1,7 @@
 #include "apiserver/watch_frames.h"
 
 #include "apimachinery/partial_metadata.h"
+#include "base/encoding.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -42,10 +43,22 @@ Bytes WatchFrames::initial(const watchcache::ObjectRef& object, resource::Moment
   return frame("ADDED", wire::encode_json(shaped(object->decode(), now)));
 }
 
+std::string WatchFrames::empty_list() const {
+  const bool whole = plain() || form_.shape == apimachinery::Shape::table;
+  return wire::encode_json(
+      JsonObject{{"kind", whole ? kind_.list_kind() : "PartialObjectMetadataList"},
+                 {"apiVersion", whole ? kind_.api_version() : "meta.k8s.io/" + form_.meta_version},
+                 {"metadata", JsonObject{}},
+                 {"items", JsonArray{}}});
+}
+
 Bytes WatchFrames::bookmark(store::Place place, bool initial_end, resource::Moment now) {
   JsonObject metadata{{"resourceVersion", std::to_string(place.number())},
                       {"creationTimestamp", nullptr}};
-  if (initial_end) metadata["annotations"] = JsonObject{{"k8s.io/initial-events-end", "true"}};
+  if (initial_end)
+    metadata["annotations"] =
+        JsonObject{{"k8s.io/initial-events-end", "true"},
+                   {"kubernetes.io/initial-events-list-blueprint", encode_base64(empty_list())}};
   Json object = JsonObject{
       {"kind", kind_.kind}, {"apiVersion", kind_.api_version()}, {"metadata", std::move(metadata)}};
   if (!plain()) object = shaped(object, now);

@@ -21,12 +21,14 @@ class WatchFrames {
   Bytes event(watchcache::EventType type, const watchcache::Event& event, resource::Moment now);
   // An object that was there when the watch began.
   Bytes initial(const watchcache::ObjectRef& object, resource::Moment now);
-  // With `initial_end` annotated as the end of the initial events.
+  // With `initial_end` annotated as the end of the initial events, and with the empty list that
+  // client-go puts them into.
   Bytes bookmark(store::Place place, bool initial_end, resource::Moment now);
   Bytes error(const apimachinery::Status& status) const;
 
  private:
   bool plain() const { return form_.shape == apimachinery::Shape::object; }
+  std::string empty_list() const;
   Json shaped(const Json& object, resource::Moment now);
 
   const resource::Kind& kind_;

@@ -271,7 +271,7 @@ JSON
   # --- the load drivers find the same API there
   expect "bench api" 'requests' "$FAIRLEAD" bench api --kubeconfig "$WORK/admin.kubeconfig" --namespace bench-1 --kind subnets --verb create --connections 4 --count 200
   expect "bench api on the host's own kind" 'requests' "$FAIRLEAD" bench api --kubeconfig "$WORK/admin.kubeconfig" --namespace bench-2 --kind configmaps --verb mixed --connections 4 --count 200
-  expect "bench watch" 'events' "$FAIRLEAD" bench watch --kubeconfig "$WORK/admin.kubeconfig" --namespace bench-3 --watchers 20 --events 100
+  expect "bench watch" 'events' "$FAIRLEAD" bench watch --kubeconfig "$WORK/admin.kubeconfig" --namespace bench-3 --watchers 150 --events 100
 else
   # --- a new aggregator takes over without a restart, the old one loses its word
   authority next-proxy
