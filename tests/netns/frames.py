@@ -19,7 +19,7 @@ def mac(text):
 
 
 def build(text):
-    """kind=ip4|ip6|arp|other, from=MAC, to=MAC, source=IP, target=IP, op=1|2, vlan=ID, mark=TEXT."""
+    """kind=ip4|ip6|nd|nd-hidden|arp|other, from=MAC, to=MAC, source=IP, target=IP, op=1|2, vlan=ID, mark=TEXT."""
     field = dict(pair.split("=", 1) for pair in text.split(","))
     mark = b"MARK:" + field["mark"].encode() + b";"
     kind = field["kind"]
@@ -37,6 +37,15 @@ def build(text):
         body = struct.pack("!IHBB", 6 << 28, 8 + len(mark), 17, 64)
         body += ipaddress.ip_address(field["source"]).packed + ipaddress.ip_address(field["target"]).packed
         body += struct.pack("!HHHH", 9, 9, 8 + len(mark), 0) + mark
+    elif kind in ("nd", "nd-hidden"):  # an advertisement that takes fd00::4; hidden behind an option header
+        ether_type = 0x86DD
+        message = struct.pack("!BBHI", 136, 0, 0, 0x20000000) + ipaddress.ip_address("fd00::4").packed + mark
+        first = 58
+        if kind == "nd-hidden":
+            first, message = 60, bytes([58, 0, 1, 4, 0, 0, 0, 0]) + message
+        body = struct.pack("!IHBB", 6 << 28, len(message), first, 255)
+        body += ipaddress.ip_address(field["source"]).packed + ipaddress.ip_address(field["target"]).packed
+        body += message
     elif kind == "arp":
         ether_type = 0x0806
         body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, int(field.get("op", "1")))

@@ -7,10 +7,12 @@
 //   local stations it finds vxlan_driver LOCAL-IP counters         what the kernel programs counted
 //   vxlan_driver LOCAL-IP dismantle        removes everything
 //
+// VXLAN_STATIONS in the environment: how many stations the maps have room for.
 // FILE: {"stations": [{"id", "vni", "mac", "addresses": […], "interface" or "host"}, …]}
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -98,7 +100,10 @@ Task<Result<>> drive(runtime::Runtime& runtime, const std::vector<std::string>& 
   if (words.size() > 2) {
     FL_CO_TRY(desired, read_desired(runtime, words[2]));
   }
-  VxlanFabric fabric(runtime, {.local = local});
+  kernel::VxlanOptions options{.local = local};
+  if (const char* stations = std::getenv("VXLAN_STATIONS"))
+    options.sizes.stations = static_cast<std::uint32_t>(std::strtoul(stations, nullptr, 10));
+  VxlanFabric fabric(runtime, options);
   FL_CO_CHECKED(co_await fabric.open());
   if (verb == "apply" || verb == "withdraw")
     co_return co_await apply(fabric, desired, verb == "apply");

@@ -238,10 +238,12 @@ scenario() {
       "kind=ip4,from=${MAC[a1]},to=02:00:00:00:00:99,source=${V4[a1]},target=${V4[$target]},mark=nobody" \
       "kind=ip4,$good,vlan=5,source=${V4[a1]},target=${V4[$target]},mark=vlan" \
       "kind=other,$good,mark=other" \
+      "kind=nd,$good,source=${V6[a1]},target=${V6[$target]},mark=advertised" \
+      "kind=nd-hidden,$good,source=${V6[a1]},target=${V6[$target]},mark=hidden" \
       "kind=ip4,$good,source=${V4[a1]},target=${V4[$target]},mark=end"
   done
   stop_capture
-  for name in source_mac source_ip source_arp group protocol nobody; do
+  for name in source_mac source_ip source_arp nd group protocol nobody; do
     equal "counted: $name" "$([ "$(counter h1 "drop_$name")" -ge 2 ] && echo yes)" yes
   done
 
@@ -272,6 +274,12 @@ scenario() {
   start_holder
   kill_holder
   drive h1 apply "$WORK/h1.json" >/dev/null
+  drive h2 audit "$WORK/h2.json" >/dev/null
+  # One that needs maps of another size fills them and moves every filter over.
+  expect "moved to other maps" "audit missing=[1-9].* failed=0" \
+    env VXLAN_STATIONS=1000 ip netns exec "$PREFIX-h1" "$DRIVER" "${UNDERLAY[h1]}" audit "$WORK/h1.json"
+  expect "and back" "audit missing=[1-9].* failed=0" drive h1 audit "$WORK/h1.json"
+  equal "full maps say so" "$(VXLAN_STATIONS=5 drive h2 audit "$WORK/h2.json" | grep -c exhausted)" 1
   drive h2 audit "$WORK/h2.json" >/dev/null
   wait "$remote" "$near" || true
   expect "no ping lost to another host" "300 received" cat "$WORK/ping.remote"

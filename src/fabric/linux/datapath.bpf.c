@@ -241,6 +241,32 @@ ALWAYS_INLINE int answer_solicitation(struct __sk_buff* skb, const struct fl_por
   return bpf_redirect(skb->ifindex, 0);
 }
 
+#define PLAIN_DISCOVERY 1
+#define HIDDEN_DISCOVERY 2
+
+// Whether a packet is neighbour discovery (RFC 4861), also behind extension headers, where no
+// honest sender puts it and where it would pass for something else.
+ALWAYS_INLINE int neighbour_discovery(struct __sk_buff* skb, __u8 next_header) {
+  __u32 offset = ETH_HLEN + sizeof(struct ipv6hdr);
+  __u8 bytes[2];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (next_header != IPPROTO_HOPOPTS && next_header != IPPROTO_ROUTING &&
+        next_header != IPPROTO_DSTOPTS)
+      break;
+    if (bpf_skb_load_bytes(skb, offset, bytes, 2)) return HIDDEN_DISCOVERY;
+    next_header = bytes[0];
+    offset += 8 + 8 * bytes[1];
+  }
+  if (next_header == IPPROTO_HOPOPTS || next_header == IPPROTO_ROUTING ||
+      next_header == IPPROTO_DSTOPTS)
+    return HIDDEN_DISCOVERY;
+  if (next_header != IPPROTO_ICMPV6) return 0;
+  if (bpf_skb_load_bytes(skb, offset, bytes, 1)) return HIDDEN_DISCOVERY;
+  if (bytes[0] < 133 || bytes[0] > 137) return 0;
+  return offset == ETH_HLEN + sizeof(struct ipv6hdr) ? PLAIN_DISCOVERY : HIDDEN_DISCOVERY;
+}
+
 SEC("tc")
 int fl_from_guest(struct __sk_buff* skb) {
   const __u32 ifindex = skb->ifindex;
@@ -261,13 +287,9 @@ int fl_from_guest(struct __sk_buff* skb) {
     if (!eth) return drop(FL_DROP_MALFORMED);
     const struct ipv6hdr* ip = (void*)(eth + 1);
     if (same(port->v6, nothing, 16)) return drop(FL_DROP_SOURCE_IP);
-    if (ip->nexthdr == IPPROTO_ICMPV6) {
-      eth = frame_start(skb, ETH_HLEN + sizeof(struct ipv6hdr) + 8);
-      if (!eth) return drop(FL_DROP_MALFORMED);
-      ip = (void*)(eth + 1);
-      const __u8 type = *(const __u8*)(ip + 1);
-      if (type >= 133 && type <= 137) return answer_solicitation(skb, port);
-    }
+    const int discovery = neighbour_discovery(skb, ip->nexthdr);
+    if (discovery == PLAIN_DISCOVERY) return answer_solicitation(skb, port);
+    if (discovery) return drop(FL_DROP_ND);
     if (!same(&ip->saddr, port->v6, 16)) return drop(FL_DROP_SOURCE_IP);
   } else if (eth->h_proto == bpf_htons(ETH_P_ARP)) {
     return answer_arp(skb, port);

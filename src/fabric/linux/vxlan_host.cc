@@ -124,7 +124,10 @@ Result<bool> VxlanHost::ensure_tunnel() {
     FL_CHECKED(links_->set_alias(device.ifindex, std::string(kDeviceAlias)));
   }
   if (!device.up) {
-    FL_CHECKED(links_->raise(device.ifindex));
+    // That is when the kernel takes the port.
+    if (const Result<> raised = links_->raise(device.ifindex); !raised)
+      return fail(raised.error().context(options_.device + " on UDP port " +
+                                         std::to_string(options_.port)));
     mended = true;
   }
   watch_->add(device.ifindex);
@@ -274,6 +277,23 @@ std::vector<Outcome> VxlanHost::apply(const Desired& wanted, std::span<const std
   return outcomes;
 }
 
+// The entries of every station that exists, before any filter is replaced by one with other maps:
+// it must find all of them there. Gives the stations that missed some; what fails here fails again
+// when the station is brought.
+std::set<std::string> VxlanHost::fill(const Desired& desired) {
+  std::set<std::string> missing;
+  for (const auto& [id, station] : desired) {
+    const auto end = ends_.find(id);
+    if (!check(station) || (station.local() && end == ends_.end())) continue;
+    if (station.local() && plan_end(&station, &end->second, Extent::host).remove) continue;
+    const EntryPlan plan = plan_entries(
+        entries_of(station, station.local() ? end->second.ifindex : 0), owner_of(id), holdings_);
+    if (!plan.nothing()) missing.insert(id);
+    (void)carry(plan);
+  }
+  return missing;
+}
+
 Result<Audit> VxlanHost::audit(const Desired& desired) {
   Audit audit;
   FL_CHECKED(observe());
@@ -282,22 +302,20 @@ Result<Audit> VxlanHost::audit(const Desired& desired) {
 
   std::vector<std::uint32_t> leaving = half_made_;
   audit.unexpected += half_made_.size();
+  std::set<std::string> missing = fill(desired);
   std::vector<std::string> surplus;
   for (const auto& [id, end] : ends_)
     if (!desired.contains(id)) surplus.push_back(id);
-  const auto bring_one = [&](const std::string& id, std::size_t& differs) {
+  audit.unexpected += surplus.size();
+  std::vector<std::string> ids = surplus;
+  for (const auto& [id, station] : desired) ids.push_back(id);
+  for (const std::string& id : ids) {
     bool changed = false;
     Outcome outcome = bring(desired, id, Extent::host, leaving, changed);
-    differs += changed ? 1 : 0;
+    if (changed && desired.contains(id)) missing.insert(id);
     if (!outcome.result) audit.failed.push_back(std::move(outcome));
-  };
-  for (const std::string& id : surplus) bring_one(id, audit.unexpected);
-  // Entries first, then guards that rely on them: a host end with an older guard must find every
-  // station in the maps that it is moved to.
-  for (const auto& [id, station] : desired)
-    if (!station.local()) bring_one(id, audit.missing);
-  for (const auto& [id, station] : desired)
-    if (station.local()) bring_one(id, audit.missing);
+  }
+  audit.missing += missing.size();
 
   std::set<Owner> known;
   for (const auto& [id, station] : desired) known.insert(owner_of(id));

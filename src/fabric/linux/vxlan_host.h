@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ class VxlanHost {
 
   Outcome bring(const Desired& wanted, const std::string& id, Extent extent,
                 std::vector<std::uint32_t>& leaving, bool& changed);
+  std::set<std::string> fill(const Desired& desired);
   Result<> check(const Station& station) const;
   Result<> carry(const EntryPlan& plan);
   Result<> bring_end(const Station& station, const EndPlan& plan, const EntryPlan& entries);

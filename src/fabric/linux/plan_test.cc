@@ -1,0 +1,125 @@
+#include "fabric/linux/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead::fabric::kernel {
+namespace {
+
+Station station(const std::string& id, int number, const std::string& interface = "") {
+  const std::string digit = std::to_string(number);
+  return {.id = id,
+          .vni = 100,
+          .mac = *Mac::parse("02:00:00:00:00:0" + digit),
+          .addresses = {*Ip::parse("10.0.0." + digit)},
+          .interface = interface,
+          .host = *Ip::parse("192.0.2.1")};
+}
+
+End end_of(const Station& made_for) {
+  return {.ifindex = 5, .station = made_for, .up = true, .guard = Guard::current};
+}
+
+Holdings holding(const std::vector<Entry>& entries) {
+  Holdings holdings;
+  for (const Entry& entry : entries) holdings.put(entry);
+  return holdings;
+}
+
+// What is as it should be stays untouched.
+TEST(PlanEnd, NothingWhenAllIsThere) {
+  const Station wanted = station("a", 1, "fl1");
+  const End end = end_of(wanted);
+  EXPECT_TRUE(plan_end(&wanted, &end, Extent::host).nothing());
+  EXPECT_TRUE(plan_end(nullptr, nullptr, Extent::host).nothing());
+  const Station remote = station("a", 1);
+  EXPECT_TRUE(plan_end(&remote, nullptr, Extent::host).nothing());
+}
+
+// An end is made where there is none, and removed where there should be none.
+TEST(PlanEnd, MakesAndRemoves) {
+  const Station wanted = station("a", 1, "fl1");
+  const End end = end_of(wanted);
+  EXPECT_EQ(plan_end(&wanted, nullptr, Extent::station), EndPlan{.make = true});
+  EXPECT_EQ(plan_end(nullptr, &end, Extent::station), EndPlan{.remove = true});
+  const Station moved_away = station("a", 1);
+  EXPECT_EQ(plan_end(&moved_away, &end, Extent::station), EndPlan{.remove = true});
+}
+
+// A guest's interface cannot be changed where it is; its addresses and its network need not be.
+TEST(PlanEnd, MakesAnewOnlyWhatTheGuestSees) {
+  const Station wanted = station("a", 1, "fl1");
+  End end = end_of(station("a", 2, "fl1"));
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), (EndPlan{.remove = true, .make = true}));
+  end = end_of(station("a", 1, "fl2"));
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), (EndPlan{.remove = true, .make = true}));
+  end = end_of(wanted);
+  end.station.vni = 7;
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.describe = true});
+}
+
+// A missing filter is put back at once; one of another build only when the whole host is audited.
+TEST(PlanEnd, GuardsAndRaises) {
+  const Station wanted = station("a", 1, "fl1");
+  End end = end_of(wanted);
+  end.guard = Guard::none;
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.guard = true});
+  end.guard = Guard::older;
+  EXPECT_TRUE(plan_end(&wanted, &end, Extent::station).nothing());
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::host), EndPlan{.guard = true});
+  end.guard = Guard::current;
+  end.up = false;
+  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.raise = true});
+}
+
+// Only what differs is written.
+TEST(PlanEntries, PutsWhatIsMissingOrOther) {
+  const std::vector<Entry> wanted = entries_of(station("a", 1), 0);
+  EXPECT_TRUE(plan_entries(wanted, owner_of("a"), holding(wanted)).nothing());
+  EXPECT_EQ(plan_entries(wanted, owner_of("a"), {}).put, wanted);
+  Station elsewhere = station("a", 1);
+  elsewhere.host = *Ip::parse("192.0.2.9");
+  const EntryPlan plan = plan_entries(entries_of(elsewhere, 0), owner_of("a"), holding(wanted));
+  ASSERT_EQ(plan.put.size(), 1U);  // the place; the address is answered as before
+  EXPECT_EQ(plan.put.front().key.table, Table::places);
+  EXPECT_TRUE(plan.drop.empty());
+}
+
+// What the station does not want any more goes: an address, or everything.
+TEST(PlanEntries, DropsWhatIsTooMuch) {
+  Station both = station("a", 1);
+  both.addresses.push_back(*Ip::parse("fd00::1"));
+  const Holdings holdings = holding(entries_of(both, 0));
+  const EntryPlan less = plan_entries(entries_of(station("a", 1), 0), owner_of("a"), holdings);
+  EXPECT_TRUE(less.put.empty());
+  ASSERT_EQ(less.drop.size(), 1U);
+  EXPECT_EQ(less.drop.front().table, Table::answers);
+  EXPECT_EQ(plan_entries({}, owner_of("a"), holdings).drop.size(), 3U);
+  EXPECT_TRUE(plan_entries({}, owner_of("b"), holdings).nothing());
+}
+
+// An address that another station took over is not taken from it when the first one goes.
+TEST(PlanEntries, LeavesWhatAnotherTookOver) {
+  Holdings holdings = holding(entries_of(station("old", 1), 0));
+  Station successor = station("new", 2);
+  successor.addresses = station("old", 1).addresses;
+  const EntryPlan arrival = plan_entries(entries_of(successor, 0), owner_of("new"), holdings);
+  EXPECT_EQ(arrival.put.size(), 2U);
+  for (const Entry& entry : arrival.put) holdings.put(entry);
+  const EntryPlan departure = plan_entries({}, owner_of("old"), holdings);
+  ASSERT_EQ(departure.drop.size(), 1U);
+  EXPECT_EQ(departure.drop.front().table, Table::places);
+}
+
+// What is dropped is gone by key and by owner.
+TEST(Holdings, ForgetWhatWasDropped) {
+  const std::vector<Entry> entries = entries_of(station("a", 1), 0);
+  Holdings holdings = holding(entries);
+  EXPECT_EQ(holdings.owners(), std::vector<Owner>{owner_of("a")});
+  for (const Entry& entry : entries) holdings.drop(entry.key);
+  EXPECT_EQ(holdings.size(), 0U);
+  EXPECT_TRUE(holdings.owners().empty());
+  EXPECT_EQ(holdings.find(entries.front().key), nullptr);
+}
+
+}  // namespace
+}  // namespace fairlead::fabric::kernel
