@@ -54,6 +54,9 @@ class EpollRuntime final : public Runtime {
   // From any thread: `call` runs on the loop.
   void call_soon(std::function<void()> call) { loop_.call_soon(std::move(call)); }
 
+  // For what else in this folder puts descriptors on the loop.
+  EpollLoop& loop() { return loop_; }
+
   void post(Ready& ready) override { loop_.post(ready); }
   Instant now() const override { return loop_.now(); }
   WallTime wall_now() const override;
