@@ -74,11 +74,17 @@ class WorkQueue {
       if (shut_down_) co_return fail(Code::unavailable, "the queue was shut down");
       FL_CO_CHECKED(co_await changed_.wait());
     }
+    co_return *try_take();
+  }
+
+  // Another key if one is queued now, for those who work on many at once.
+  std::optional<Key> try_take() {
+    if (queue_.empty()) return std::nullopt;
     Key key = std::move(queue_.front());
     queue_.pop_front();
     dirty_.erase(key);
     working_.insert(key);
-    co_return key;
+    return key;
   }
 
   void done(const Key& key) {

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   int exit_status = 0;
   fairlead::program::add_server_command(app, exit_status);
   fairlead::program::add_join_command(app, exit_status);
+  fairlead::program::add_agent_command(app, exit_status);
   fairlead::program::add_bench_command(app, exit_status);
   CLI11_PARSE(app, argc, argv);
   return exit_status;
