@@ -86,6 +86,16 @@ Result<Json> decode_answer(const http::Response& response) {
   return std::move(parsed->value);
 }
 
+runtime::TlsCredentials credentials_of(const identity::ClientConfig& config,
+                                       const std::string& host) {
+  return {.certificate_chain = config.client_certificate,
+          .private_key = config.client_key,
+          .trusted_ca = config.ca,
+          .server_name = config.tls_server_name.empty() ? host : config.tls_server_name,
+          .alpn = {"h2", "http/1.1"},
+          .skip_verify = config.insecure_skip_tls_verify};
+}
+
 std::optional<Duration> retry_after(const http::Response& response) {
   if (response.status != 429 && response.status != 503) return std::nullopt;
   const std::string_view text = response.headers.get("Retry-After");
@@ -141,20 +151,22 @@ Result<std::unique_ptr<RestClient>> RestClient::open(runtime::Runtime& runtime,
   transport.http2_prior_knowledge = !url.tls && options.http2_without_tls;
   transport.endpoints.push_back(url.endpoint);
   std::ranges::copy(options.endpoints, std::back_inserter(transport.endpoints));
+  std::shared_ptr<identity::SwappableTls> tls;
   if (url.tls) {
-    transport.tls = std::make_shared<identity::SwappableTls>(runtime::TlsCredentials{
-        .certificate_chain = config.client_certificate,
-        .private_key = config.client_key,
-        .trusted_ca = config.ca,
-        .server_name = config.tls_server_name.empty() ? url.endpoint.host : config.tls_server_name,
-        .alpn = {"h2", "http/1.1"},
-        .skip_verify = config.insecure_skip_tls_verify});
+    tls = std::make_shared<identity::SwappableTls>(credentials_of(config, url.endpoint.host));
+    transport.tls = tls;
   }
   std::unique_ptr<RestClient> client(
       new RestClient(runtime, std::move(config), std::move(options), std::move(transport)));
   client->base_path_ = std::move(url.path);
   client->authority_ = std::move(url.authority);
+  client->host_ = url.endpoint.host;
+  client->tls_ = std::move(tls);
   return client;
+}
+
+void RestClient::use_credentials(const identity::ClientConfig& config) {
+  if (tls_) tls_->swap(credentials_of(config, host_));
 }
 
 RestClient::RestClient(runtime::Runtime& runtime, identity::ClientConfig config,

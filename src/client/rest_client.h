@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "http/client.h"
+#include "identity/authority.h"
 #include "identity/kubeconfig.h"
 #include "resource/kind.h"
 #include "runtime/runtime.h"
@@ -105,6 +106,9 @@ class RestClient {
   Task<Result<Json>> call(std::string method, std::string target, std::optional<Json> body,
                           std::string content_type = "application/json");
 
+  // From the next connection on. Server and token stay as they are.
+  void use_credentials(const identity::ClientConfig& config);
+
   void close();
   runtime::Runtime& runtime() { return runtime_; }
 
@@ -120,8 +124,10 @@ class RestClient {
   RestOptions options_;
   std::string base_path_;
   std::string authority_;
+  std::string host_;
   std::string token_;
   Instant token_read_{};
+  std::shared_ptr<identity::SwappableTls> tls_;  // null: http
   http::Client http_;
 };
 

@@ -74,11 +74,11 @@ class WorkQueue {
       if (shut_down_) co_return fail(Code::unavailable, "the queue was shut down");
       FL_CO_CHECKED(co_await changed_.wait());
     }
-    co_return *take_now();
+    co_return *try_take();
   }
 
-  // The same without waiting, for those who work on several keys at once.
-  std::optional<Key> take_now() {
+  // Another key if one is queued now, for those who work on many at once.
+  std::optional<Key> try_take() {
     if (queue_.empty()) return std::nullopt;
     Key key = std::move(queue_.front());
     queue_.pop_front();

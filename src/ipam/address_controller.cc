@@ -181,7 +181,7 @@ Task<void> AddressController::work() {
     if (!first) co_return;
     std::vector<std::string> keys{std::move(*first)};
     while (keys.size() < kBatch) {
-      std::optional<std::string> next = queue_.take_now();
+      std::optional<std::string> next = queue_.try_take();
       if (!next) break;
       keys.push_back(std::move(*next));
     }

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   fairlead::program::add_server_command(app, exit_status);
   fairlead::program::add_join_command(app, exit_status);
   fairlead::program::add_lab_command(app, exit_status);
+  fairlead::program::add_agent_command(app, exit_status);
   fairlead::program::add_bench_command(app, exit_status);
   CLI11_PARSE(app, argc, argv);
   return exit_status;

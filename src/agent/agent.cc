@@ -1,0 +1,316 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+
+#include "agent/host_status.h"
+#include "base/log.h"
+#include "client/controller.h"
+#include "runtime/scope.h"
+
+namespace fairlead::agent {
+namespace {
+
+constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
+const client::ResourceName kAttachments{std::string(resource::kFairleadGroup),
+                                        std::string(resource::kFairleadVersion),
+                                        "networkattachments", true};
+
+}  // namespace
+
+Agent::Agent(Parts parts, AgentOptions options)
+    : runtime_(parts.runtime),
+      client_(parts.client),
+      metrics_(parts.metrics),
+      options_(std::move(options)),
+      statuses_(parts.runtime, kRetries),
+      hooks_(parts.runtime, parts.processes, parts.metrics, options_.hooks,
+             [this](const std::string& uid, resource::ExecReport report) {
+               const auto own = own_.find(uid);
+               if (own == own_.end()) return;
+               own->second.report = std::move(report);
+               statuses_.add(uid);
+             }),
+      carrier_(parts.runtime, parts.fabric, view_, parts.metrics, options_.audit_interval, *this),
+      node_report_(parts.runtime, parts.client, parts.metrics, options_.node, applied_),
+      informers_(parts.runtime, parts.client, options_.node, *this) {}
+
+Agent::~Agent() = default;
+
+Task<void> Agent::run() {
+  runtime::Scope scope(runtime_);
+  informers_.start(kLocal);
+  scope.spawn(carrier_.run());
+  scope.spawn(hooks_.run());
+  scope.spawn(write_statuses());
+  scope.spawn(report());
+  co_await scope.join();
+  co_await informers_.close();
+}
+
+Task<Result<>> Agent::wait_ready() {
+  while (!ready_) {
+    FL_CO_CHECKED(co_await ready_signal_.wait());
+  }
+  co_return Result<>{};
+}
+
+// ---- what informers tell
+
+void Agent::put(const Source& source, Attachment attachment) {
+  const std::uint64_t version = attachment.version;
+  if (source) {
+    const bool stale = outdated(attachment.uid, attachment.station());
+    if (stale) note_outdated(source->vni, version, {attachment.uid});
+  } else {
+    put_own(attachment);
+  }
+  view_.put(source, std::move(attachment));
+  follow_view(version);
+}
+
+void Agent::erased(const Source& source, Attachment last) {
+  const std::uint64_t version = last.version;
+  if (source) {
+    std::vector<std::string> ids;
+    if (carrier_.may_carry(last.uid)) ids.push_back(last.uid);
+    note_outdated(source->vni, version, std::move(ids));
+  } else {
+    // Its last state has the current postDeleteExec.
+    if (const auto own = own_.find(last.uid); own != own_.end()) own->second.attachment = last;
+    lose_own(last.uid);
+  }
+  view_.erase(source, last.key);
+  follow_view(version);
+}
+
+void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uint64_t version) {
+  if (source) {
+    std::map<std::string_view, const Attachment*> listed;
+    for (const Attachment& attachment : all) listed[attachment.uid] = &attachment;
+    std::vector<std::string> ids;
+    for (const std::string& id : carrier_.carried_in(source->vni)) {
+      const auto at = listed.find(id);
+      const bool stale = at == listed.end() || outdated(id, at->second->station());
+      if (stale) ids.push_back(id);
+    }
+    note_outdated(source->vni, version, std::move(ids));
+    metrics_.network_sync.observe(
+        std::chrono::duration<double>(runtime_.now() - informers_.started(*source)).count());
+  } else {
+    if (first_version_ == 0) first_version_ = version;
+    std::set<std::string_view> listed;
+    for (const Attachment& attachment : all) {
+      listed.insert(attachment.uid);
+      put_own(attachment);
+    }
+    std::vector<std::string> gone;
+    for (const auto& [uid, own] : own_)
+      if (!own.gone && !listed.contains(uid)) gone.push_back(uid);
+    for (const std::string& uid : gone) lose_own(uid);
+  }
+  view_.replace(source, std::move(all));
+  follow_view(version);
+}
+
+void Agent::put_own(const Attachment& attachment) {
+  std::string& uid = own_uids_[attachment.key];
+  if (!uid.empty() && uid != attachment.uid) lose_own(std::exchange(uid, attachment.uid));
+  own_uids_[attachment.key] = attachment.uid;
+  Own& own = own_[attachment.uid];
+  own.attachment = attachment;
+  own.gone = false;
+  if (attachment.version >= own.known_version) {
+    own.known = attachment.local->status;
+    own.known_version = attachment.version;
+  }
+  statuses_.add(attachment.uid);
+  if (applied_.waits_for(attachment.uid)) carrier_.changed(attachment.uid);
+}
+
+void Agent::lose_own(const std::string& uid) {
+  const auto at = own_.find(uid);
+  if (at == own_.end()) return;
+  at->second.gone = true;
+  const auto key = own_uids_.find(at->second.attachment.key);
+  if (key != own_uids_.end() && key->second == uid) own_uids_.erase(key);
+  // It goes for good once the fabric has dropped it, also if it never had it.
+  carrier_.changed(uid);
+}
+
+void Agent::follow_view(std::uint64_t version) {
+  for (const std::string& id : view_.take_changed()) {
+    carrier_.changed(id);
+    if (own_.contains(id)) statuses_.add(id);
+  }
+  for (const Network& network : informers_.networks())
+    if (!view_.is_relevant(network)) leave(network, version);
+  for (const Network& network : view_.relevant()) {
+    if (informers_.running(network)) continue;
+    applied_.entered(network.vni);
+    informers_.start(network);
+  }
+  metrics_.relevant_networks.set(static_cast<double>(informers_.networks().size()));
+  if (!complete_ && informers_.all_synced()) {
+    complete_ = true;
+    carrier_.allow_audits();
+  }
+  node_report_.notify();
+}
+
+void Agent::leave(const Network& network, std::uint64_t version) {
+  informers_.stop(network);
+  const bool elsewhere = std::ranges::any_of(
+      view_.relevant(), [&](const Network& other) { return other.vni == network.vni; });
+  note_outdated(network.vni, version, carrier_.carried_in(network.vni));
+  if (!elsewhere) applied_.left(network.vni);
+}
+
+bool Agent::outdated(const std::string& id, const std::optional<fabric::Station>& station) const {
+  if (!carrier_.may_carry(id)) return false;
+  const fabric::Station* target = carrier_.target(id);
+  return !target || !station || *target != *station;
+}
+
+void Agent::note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids) {
+  applied_.changed(vni, version, ids);
+  for (const std::string& id : ids) carrier_.changed(id);
+}
+
+// ---- what became of it
+
+void Agent::settled(const Carrier::Settled& settled) {
+  const auto own = own_.find(settled.id);
+  if (settled.result) {
+    applied_.settled(settled.id, settled.version);
+    node_report_.notify();
+    const Attachment* attachment = view_.find(settled.id);
+    // Those that were there before their network became relevant here say nothing about latency.
+    const bool told =
+        attachment && (attachment->local || (attachment->implemented &&
+                                             *attachment->implemented >=
+                                                 informers_.wall_started(attachment->network())));
+    if (settled.station && settled.first && told)
+      metrics_.carried(*attachment, runtime_.wall_now());
+  }
+  if (own != own_.end()) settled_own(own->second, settled);
+}
+
+void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
+  const std::string uid = settled.id;
+  if (!settled.result) {
+    own.error = settled.result.error().message;
+  } else {
+    own.error.clear();
+    const Local& local = *own.attachment.local;
+    if (settled.station) {
+      own.made = *settled.station;
+      if (settled.made_interface)
+        hooks_.start(Hooks::Kind::post_create, uid, local.post_create_exec, *own.made);
+    } else if (own.made) {
+      hooks_.start(Hooks::Kind::post_delete, uid, local.post_delete_exec, *own.made);
+      own.made.reset();
+    }
+    if (own.gone && !settled.station) {
+      own_.erase(uid);
+      return;
+    }
+  }
+  statuses_.add(uid);
+}
+
+void Agent::audited(bool clean) {
+  if (clean && !std::exchange(clean_, true)) ready_signal_.notify();
+  for (const auto& [uid, own] : own_) statuses_.add(uid);
+  if (std::exchange(ready_, true)) return;
+  log::info("agent ready", {{"node", options_.node},
+                            {"local", view_.local_count()},
+                            {"desired", view_.desired().size()},
+                            {"networks", view_.relevant().size()}});
+  ready_signal_.notify();
+}
+
+// ---- statuses
+
+HostStatus Agent::wanted_status(const Own& own) const {
+  const std::string& uid = own.attachment.uid;
+  HostStatus wanted = own.known;
+  if (own.report) wanted.report = own.report;
+  const bool desired = view_.desired().contains(uid);
+  if (own.made) {
+    wanted.interface = own.made->interface;
+    wanted.host = options_.host.to_string();
+  } else if (!carrier_.may_carry(uid) || (desired && !own.error.empty())) {
+    wanted.interface.clear();
+    wanted.host.clear();
+  }
+  const std::vector<std::string>& command = own.attachment.local->post_create_exec;
+  wanted.errors = view_.problems(uid);
+  if (!own.error.empty()) wanted.errors.push_back(own.error);
+  if (!hooks_.allowed(command))
+    wanted.errors.push_back("postCreateExec: " + command.front() +
+                            " is not an allowed program on this node");
+  return wanted;
+}
+
+Task<Result<>> Agent::write_status(std::string uid) {
+  const auto at = own_.find(uid);
+  // Before all is known a conflict may only seem to be one.
+  if (at == own_.end() || at->second.gone || !complete_) co_return Result<>{};
+  const Attachment subject = at->second.attachment;
+  const HostStatus wanted = wanted_status(at->second);
+  std::optional<Json> patch = plan_status_patch(uid, at->second.known, wanted);
+  if (!patch) co_return Result<>{};
+  const Instant start = runtime_.now();
+  const Result<Json> written = co_await client_.patch(
+      kAttachments, std::string(subject.namespace_name()), std::string(subject.name()),
+      client::PatchKind::merge, std::move(*patch), "status");
+  const Code code = written ? Code::internal : written.error().code;
+  if (code == Code::cancelled) co_return fail(written.error());
+  // Deleted: its informer says so, too. A conflict is another object of the same name, about which
+  // the informer has not said anything yet.
+  const bool absent = code == Code::not_found;
+  metrics_.status_written(subject, !wanted.errors.empty(),
+                          written  ? "ok"
+                          : absent ? "nf"
+                                   : "err",
+                          runtime_.now() - start, runtime_.wall_now());
+  if (absent) co_return Result<>{};
+  if (!written) co_return fail(written.error().context("status of " + subject.key));
+  const Result<Attachment> answer = parse_attachment(*written, options_.node);
+  const auto own = own_.find(uid);
+  if (answer && answer->local && own != own_.end() &&
+      answer->version >= own->second.known_version) {
+    own->second.known = answer->local->status;
+    own->second.known_version = answer->version;
+  }
+  co_return Result<>{};
+}
+
+Task<void> Agent::write_statuses() {
+  std::function<Task<Result<>>(std::string)> work = [this](std::string uid) {
+    return write_status(std::move(uid));
+  };
+  co_await client::run_workers(runtime_, statuses_, "status", options_.status_writers,
+                               std::move(work));
+}
+
+// ---- the Node
+
+Task<void> Agent::report() {
+  while (!clean_) {
+    if (Result<> changed = co_await ready_signal_.wait(); !changed) co_return;
+  }
+  const Result<std::vector<fabric::Vni>> told = co_await node_report_.told_before();
+  if (!told) co_return;
+  // What was left while no agent ran: the audit has removed all of it.
+  for (const fabric::Vni vni : *told) {
+    const bool relevant = std::ranges::any_of(
+        view_.relevant(), [&](const Network& network) { return network.vni == vni; });
+    if (relevant) continue;
+    applied_.changed(vni, first_version_, {});
+    applied_.left(vni);
+  }
+  co_await node_report_.run();
+}
+
+}  // namespace fairlead::agent

@@ -1,0 +1,124 @@
+// Agent: the connection agent of one node. Follows the attachments that concern the node, has the
+// fabric carry them, runs their hooks and writes back what became of this node's own.
+//
+//   Informers ─→ NetworkView ─→ Carrier ─→ Fabric
+//                                  │ outcomes
+//             status patches ←─ Agent ─→ Hooks, AppliedVersions ─→ NodeReport
+//
+// Decisions are in NetworkView, AppliedVersions, host_status.h and hooks.h, which are pure; this
+// class connects them. Everything runs on the loop of the Runtime.
+//
+// Promises
+//   1. What the API server does not answer changes nothing: the fabric stays as it was told last,
+//      also across restarts of the agent. Only complete knowledge removes anything.
+//   2. An interface found at start is adopted: not made again, no hook run for it.
+//   3. A status is written only when it would say something else than it does.
+//   4. Stopping leaves the fabric as it is.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/agent_metrics.h"
+#include "agent/applied_versions.h"
+#include "agent/carrier.h"
+#include "agent/hooks.h"
+#include "agent/informers.h"
+#include "agent/network_view.h"
+#include "agent/node_report.h"
+#include "client/rest_client.h"
+#include "client/work_queue.h"
+#include "fabric/fabric.h"
+#include "runtime/channel.h"
+#include "runtime/processes.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::agent {
+
+struct AgentOptions {
+  std::string node;
+  Ip host;  // where other nodes send the tunnelled packets for this one
+  Duration audit_interval = 30s;
+  HookLimits hooks;
+  int status_writers = 4;
+};
+
+class Agent final : AttachmentEvents, Carrier::Listener {
+ public:
+  // All outlive the agent.
+  struct Parts {
+    runtime::Runtime& runtime;
+    client::RestClient& client;
+    fabric::Fabric& fabric;
+    runtime::Processes& processes;
+    AgentMetrics& metrics;
+  };
+  Agent(Parts parts, AgentOptions options);
+  ~Agent() override;
+
+  // Until cancelled.
+  Task<void> run();
+
+  // True once everything relevant is known and the fabric was brought to it and audited.
+  bool ready() const { return ready_; }
+  Task<Result<>> wait_ready();
+
+  const NetworkView& view() const { return view_; }
+
+ private:
+  // One of this node's own, from when it is first seen until nothing of it is left.
+  struct Own {
+    Attachment attachment;  // as seen last
+    HostStatus known;       // what its status says, as far as we know
+    std::uint64_t known_version = 0;
+    std::optional<fabric::Station> made;  // what the fabric carries for it
+    std::string error;                    // what the fabric said last
+    std::optional<resource::ExecReport> report;
+    bool gone = false;
+  };
+
+  void replaced(const Source& source, std::vector<Attachment> all, std::uint64_t version) override;
+  void put(const Source& source, Attachment attachment) override;
+  void erased(const Source& source, Attachment last) override;
+  void settled(const Carrier::Settled& settled) override;
+  void audited(bool clean) override;
+
+  void put_own(const Attachment& attachment);
+  void lose_own(const std::string& uid);
+  // What an informer's word at `version` means for the fabric and the informers.
+  void follow_view(std::uint64_t version);
+  void leave(const Network& network, std::uint64_t version);
+  bool outdated(const std::string& id, const std::optional<fabric::Station>& station) const;
+  void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
+
+  void settled_own(Own& own, const Carrier::Settled& settled);
+  HostStatus wanted_status(const Own& own) const;
+  Task<Result<>> write_status(std::string uid);
+  Task<void> write_statuses();
+  Task<void> report();
+
+  runtime::Runtime& runtime_;
+  client::RestClient& client_;
+  AgentMetrics& metrics_;
+  AgentOptions options_;
+  NetworkView view_;
+  AppliedVersions applied_;
+  std::map<std::string, Own, std::less<>> own_;               // by uid
+  std::map<std::string, std::string, std::less<>> own_uids_;  // by key, of those not gone
+  std::uint64_t first_version_ = 0;  // of the first list of this node's own
+  bool complete_ = false;
+  bool ready_ = false;
+  bool clean_ = false;  // nothing of before is left in the fabric
+  runtime::Signal ready_signal_;
+  client::WorkQueue<std::string> statuses_;
+  Hooks hooks_;
+  Carrier carrier_;
+  NodeReport node_report_;
+  Informers informers_;
+};
+
+}  // namespace fairlead::agent

@@ -1,0 +1,464 @@
+// The agent with the real API server, over loopback, on a fabric that only remembers. The test
+// plays the address controller's part: it writes status.address.
+#include "agent/agent.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "apiserver/api_server.h"
+#include "apiserver/cluster_defaults.h"
+#include "client/rest_client.h"
+#include "fabric/log_fabric.h"
+#include "fabric/names.h"
+#include "http/server.h"
+#include "identity/authorizer.h"
+#include "runtime/epoll_runtime.h"
+#include "store/memory_store.h"
+
+namespace fairlead::agent {
+namespace {
+
+const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments", true};
+const client::ResourceName kNodes{"", "v1", "nodes", false};
+
+// Programs that do nothing, and are remembered.
+class RememberedProcesses final : public runtime::Processes {
+ public:
+  Task<Result<runtime::ProcessEnd>> run(runtime::Command command) override {
+    commands.push_back(command.arguments);
+    co_return runtime::ProcessEnd{.status = 3, .output = "hello"};
+  }
+  std::vector<std::vector<std::string>> commands;
+};
+
+// A fabric that can be told to fail, and counts.
+class TestFabric final : public fabric::Fabric {
+ public:
+  std::string_view name() const override { return "test"; }
+  Task<Result<>> open() override {
+    ++opened;
+    if (opened == 1) co_return fail(Code::unavailable, "the switch is still starting");
+    co_return Result<>{};
+  }
+  std::vector<fabric::Station> local_stations() const override { return log.local_stations(); }
+  Task<std::vector<fabric::Outcome>> apply(const fabric::Desired& desired,
+                                           std::span<const std::string> ids) override {
+    if (!failing) co_return co_await log.apply(desired, ids);
+    std::vector<fabric::Outcome> outcomes;
+    for (const std::string& id : ids)
+      outcomes.push_back({.id = id, .result = fail(Code::io, "no room in the switch")});
+    co_return outcomes;
+  }
+  Task<Result<fabric::Audit>> audit(const fabric::Desired& desired) override {
+    ++audits;
+    return log.audit(desired);
+  }
+  runtime::Signal& disturbed() override { return log.disturbed(); }
+  std::uint32_t mtu() const override { return 1450; }
+  const fabric::Desired& carried() const { return log.carried(); }
+
+  fabric::LogFabric log{{.say = false}};
+  bool failing = false;
+  int opened = 0;
+  int audits = 0;
+};
+
+identity::TokenTable tokens() {
+  identity::TokenTable table;
+  table.add("admin", std::make_shared<identity::User>(identity::User{
+                         .name = "admin", .groups = {std::string(identity::kMastersGroup)}}));
+  for (const char* node : {"n1", "n2"})
+    table.add(node, std::make_shared<identity::User>(identity::node_user(node)));
+  return table;
+}
+
+// An API server that can be stopped and started again on the same store.
+class Api {
+ public:
+  explicit Api(runtime::EpollRuntime& runtime)
+      : runtime_(runtime), store_(runtime), cache_(runtime, store_, catalog()) {
+    std::vector<std::shared_ptr<identity::Authenticator>> members{
+        std::make_shared<identity::TokenAuthenticator>(tokens())};
+    authenticator_ = std::make_unique<identity::UnionAuthenticator>(std::move(members), false);
+    server_ = std::make_unique<apiserver::ApiServer>(
+        apiserver::ApiServer::Parts{.runtime = runtime,
+                                    .store = store_,
+                                    .cache = cache_,
+                                    .catalog = catalog(),
+                                    .nodes = nodes_,
+                                    .authenticator = *authenticator_,
+                                    .authorizer = authorizer_,
+                                    .metrics = metrics_});
+    scope_.spawn(follow());
+  }
+
+  Task<void> start() {
+    const Result<> ready =
+        co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer(), never_);
+    CHECK(ready.has_value());
+    http_ = std::make_unique<http::Server>(runtime_, *server_);
+    auto listener = runtime_.listen({.host = "127.0.0.1", .port = port_}, nullptr);
+    CHECK(listener.has_value());
+    port_ = (*listener)->local().port;
+    scope_.spawn(http_->serve(std::move(*listener)));
+  }
+  Task<void> stop() {
+    co_await http_->stop(0s);
+    http_.reset();
+  }
+  Task<void> close() {
+    if (http_) co_await stop();
+    co_await scope_.close();
+  }
+
+  std::unique_ptr<client::RestClient> client(const std::string& user) {
+    auto opened = client::RestClient::open(
+        runtime_, {.server = fmt::format("http://127.0.0.1:{}", port_), .token = user},
+        {.request_time = 5s, .http2_without_tls = true});
+    CHECK(opened.has_value());
+    return std::move(*opened);
+  }
+
+ private:
+  static const resource::Catalog& catalog() { return resource::builtin_catalog(); }
+  Task<void> follow() { (void)co_await cache_.run(); }
+
+  runtime::EpollRuntime& runtime_;
+  store::MemoryStore store_;
+  metrics::Registry metrics_;
+  watchcache::WatchCache cache_;
+  apiserver::NodeIndex nodes_{catalog(), cache_};
+  identity::RoleAuthorizer authorizer_{&nodes_};
+  std::unique_ptr<identity::UnionAuthenticator> authenticator_;
+  std::unique_ptr<apiserver::ApiServer> server_;
+  std::unique_ptr<http::Server> http_;
+  runtime::Signal never_;
+  std::uint16_t port_ = 0;
+  runtime::Scope scope_{runtime_};
+};
+
+// One node: a fabric that outlives the agents that run on it, one after the other.
+struct NodeOfTest {
+  NodeOfTest(runtime::EpollRuntime& r, Api& a, std::string n, std::string ip)
+      : runtime(r), api(a), name(std::move(n)), host(std::move(ip)) {}
+
+  void start() {
+    registry = std::make_unique<metrics::Registry>();
+    metrics = std::make_unique<AgentMetrics>(*registry);
+    client = api.client(name);
+    AgentOptions options{.node = name, .host = *Ip::parse(host), .audit_interval = 20ms};
+    options.hooks.allowed_programs = {"/bin/hook"};
+    agent = std::make_unique<Agent>(Agent::Parts{.runtime = runtime,
+                                                 .client = *client,
+                                                 .fabric = fabric,
+                                                 .processes = processes,
+                                                 .metrics = *metrics},
+                                    options);
+    scope = std::make_unique<runtime::Scope>(runtime);
+    scope->spawn(agent->run());
+  }
+  Task<void> stop() {
+    co_await scope->close();
+    client->close();
+    agent.reset();
+    scope.reset();
+    client.reset();
+  }
+
+  runtime::EpollRuntime& runtime;
+  Api& api;
+  std::string name, host;
+  TestFabric fabric;
+  RememberedProcesses processes;
+  std::unique_ptr<metrics::Registry> registry;
+  std::unique_ptr<AgentMetrics> metrics;
+  std::unique_ptr<client::RestClient> client;
+  std::unique_ptr<Agent> agent;
+  std::unique_ptr<runtime::Scope> scope;
+};
+
+class AgentTest : public ::testing::Test {
+ protected:
+  // Looks again until it holds; the limit only ends a hopeless wait.
+  Task<bool> until(std::function<bool()> holds) {
+    const Instant limit = runtime_.now() + 60s;
+    while (!holds()) {
+      if (runtime_.now() > limit) co_return false;
+      (void)co_await runtime::sleep(runtime_, 2ms);
+    }
+    co_return true;
+  }
+  Task<Json> get(std::string name) {
+    Result<Json> object = co_await admin_->get(kAttachments, "default", name);
+    co_return object ? std::move(*object) : Json(nullptr);
+  }
+  Task<bool> until_object(std::string name, std::function<bool(const Json&)> holds) {
+    const Instant limit = runtime_.now() + 60s;
+    for (;;) {
+      const Json object = co_await get(name);
+      if (!object.is_null() && holds(object)) co_return true;
+      if (runtime_.now() > limit) co_return false;
+      (void)co_await runtime::sleep(runtime_, 5ms);
+    }
+  }
+  Task<std::string> create(std::string name, std::string node, JsonObject more = {}) {
+    JsonObject spec{{"node", node}, {"subnet", "s"}};
+    for (const auto& [key, value] : more) spec[key] = value;
+    Json object = JsonObject{{"metadata", JsonObject{{"name", name}, {"namespace", "default"}}},
+                             {"spec", std::move(spec)}};
+    const Result<Json> made = co_await admin_->create(kAttachments, "default", std::move(object));
+    CHECK(made.has_value());
+    co_return std::string(wire::find_string(*made, "metadata.uid"));
+  }
+  // What the address controller does.
+  Task<void> assign(std::string name, int vni, int number) {
+    Json patch = JsonObject{
+        {"status", JsonObject{{"addressVNI", vni},
+                              {"ipv4", fmt::format("10.0.0.{}", number)},
+                              {"macAddress", fmt::format("02:00:0a:00:00:{:02x}", number)}}}};
+    const Result<Json> done = co_await admin_->patch(
+        kAttachments, "default", name, client::PatchKind::merge, std::move(patch), "status");
+    CHECK(done.has_value());
+  }
+  Task<std::string> attach(std::string name, std::string node, int vni, int number,
+                           JsonObject more = {}) {
+    std::string uid = co_await create(name, node, std::move(more));
+    co_await assign(name, vni, number);
+    co_return uid;
+  }
+  Task<std::uint64_t> remove(std::string name) {
+    const Result<Json> last =
+        co_await admin_->call("DELETE", kAttachments.path("default", name), std::nullopt);
+    CHECK(last.has_value());
+    const Result<client::ListResult> all = co_await admin_->list(kAttachments, {});
+    co_return parse_version(all->resource_version);
+  }
+  Task<void> set_up() {
+    co_await api_.start();
+    admin_ = api_.client("admin");
+    for (const char* name : {"n1", "n2"}) {
+      Json node = JsonObject{{"metadata", JsonObject{{"name", name}}}};
+      const Result<Json> made = co_await admin_->create(kNodes, "", std::move(node));
+      CHECK(made.has_value());
+    }
+    one_.start();
+    two_.start();
+  }
+  Task<void> tear_down() {
+    for (NodeOfTest* node : {&one_, &two_})
+      if (node->agent) co_await node->stop();
+    admin_->close();
+    co_await api_.close();
+  }
+  Task<bool> run_story(Task<void> story) {
+    co_await set_up();
+    co_await story;
+    co_await tear_down();
+    co_return true;
+  }
+  void run(Task<void> story) { runtime_.run_until_complete(run_story(std::move(story))); }
+
+  runtime::EpollRuntime runtime_;
+  Api api_{runtime_};
+  NodeOfTest one_{runtime_, api_, "n1", "192.0.2.1"};
+  NodeOfTest two_{runtime_, api_, "n2", "192.0.2.2"};
+  std::unique_ptr<client::RestClient> admin_;
+
+  Task<void> reach_one_another();
+  Task<void> hooks_run();
+  Task<void> rivals();
+  Task<void> failing_fabric();
+  Task<void> restart_adopts();
+  Task<void> silent_api();
+};
+
+bool has(const NodeOfTest& node, const std::string& uid) {
+  return node.fabric.carried().contains(uid);
+}
+
+// Two attachments of a network reach one another's nodes, and nobody else's; the deletion of one is
+// carried out and acknowledged.
+Task<void> AgentTest::reach_one_another() {
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  const std::string b = co_await attach("b", "n2", 5, 2);
+  const std::string c = co_await attach("c", "n2", 6, 2);
+  EXPECT_TRUE(co_await until([&] { return has(one_, a) && has(one_, b); }));
+  EXPECT_TRUE(co_await until([&] { return has(two_, a) && has(two_, b) && has(two_, c); }));
+  EXPECT_FALSE(has(one_, c));
+  EXPECT_EQ(one_.fabric.carried().at(b).host.to_string(), "192.0.2.2");
+  EXPECT_EQ(one_.fabric.carried().at(a).interface, fabric::guest_interface_name(a));
+  const std::function<bool(const Json&)> implemented = [&](const Json& object) {
+    return wire::find_string(object, "status.ifcName") == fabric::guest_interface_name(a) &&
+           wire::find_string(object, "status.hostIP") == "192.0.2.1";
+  };
+  EXPECT_TRUE(co_await until_object("a", implemented));
+
+  // Nothing more is written while nothing changes, audits or not.
+  const Json before = co_await get("a");
+  const int audits = one_.fabric.audits;
+  EXPECT_TRUE(co_await until([&] { return one_.fabric.audits > audits + 5; }));
+  const Json after = co_await get("a");
+  EXPECT_EQ(wire::find_string(before, "metadata.resourceVersion"),
+            wire::find_string(after, "metadata.resourceVersion"));
+
+  const std::uint64_t version = co_await remove("b");
+  EXPECT_TRUE(co_await until([&] { return !has(one_, b) && !has(two_, b) && !has(two_, a); }));
+  for (const char* name : {"n1", "n2"}) {
+    std::uint64_t applied = 0;
+    while (applied < version) {
+      const Result<Json> node = co_await admin_->get(kNodes, "", name);
+      applied = parse_version(wire::find_string(*node, "status.fairlead.applied.5"));
+      (void)co_await runtime::sleep(runtime_, 20ms);
+    }
+    EXPECT_GE(applied, version);
+  }
+}
+TEST_F(AgentTest, AttachmentsReachTheNodesTheyConcern) { run(reach_one_another()); }
+
+// Hooks run when an interface was made and when it is gone, with what they asked for filled in; the
+// outcome of the first is in the status.
+Task<void> AgentTest::hooks_run() {
+  const std::string a = co_await attach(
+      "a", "n1", 5, 1,
+      {{"postCreateExec", JsonArray{"/bin/hook", "up", "${ifname}/${ipv4}/${mac}/${ipv6}"}},
+       {"postDeleteExec", JsonArray{"/bin/hook", "old"}}});
+  const std::function<bool(const Json&)> reported = [](const Json& object) {
+    const Json* status = wire::find(object, "status.postCreateExecReport.exitStatus");
+    return status && status->to_number<int>() == 3 &&
+           wire::find_string(object, "status.postCreateExecReport.stdOut") == "hello" &&
+           !wire::find_string(object, "status.postCreateExecReport.startTime").empty();
+  };
+  EXPECT_TRUE(co_await until_object("a", reported));
+  const std::vector<std::string> up{
+      "/bin/hook", "up", fabric::guest_interface_name(a) + "/10.0.0.1/02:00:0a:00:00:01/"};
+  CHECK(one_.processes.commands.size() == 1);
+  EXPECT_EQ(one_.processes.commands.front(), up);
+
+  Json change = JsonObject{{"spec", JsonObject{{"postDeleteExec", JsonArray{"/bin/hook", "new"}}}}};
+  const Result<Json> changed = co_await admin_->patch(kAttachments, "default", "a",
+                                                      client::PatchKind::merge, std::move(change));
+  EXPECT_TRUE(changed.has_value());
+  co_await remove("a");
+  EXPECT_TRUE(co_await until([&] { return one_.processes.commands.size() == 2; }));
+  const std::vector<std::string> down{"/bin/hook", "new"};
+  EXPECT_EQ(one_.processes.commands.back(), down);
+
+  co_await attach("b", "n1", 5, 1, {{"postCreateExec", JsonArray{"/bin/other"}}});
+  const std::function<bool(const Json&)> refused = [](const Json& object) {
+    const Json* errors = wire::find(object, "status.errors.host");
+    return errors && !wire::find_string(object, "status.ifcName").empty() &&
+           errors->at(0) == "postCreateExec: /bin/other is not an allowed program on this node";
+  };
+  EXPECT_TRUE(co_await until_object("b", refused));
+  EXPECT_EQ(one_.processes.commands.size(), 2U);
+}
+TEST_F(AgentTest, HooksRun) { run(hooks_run()); }
+
+// Of two that claim one address none is carried, and both say so, until one is gone.
+Task<void> AgentTest::rivals() {
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  EXPECT_TRUE(co_await until([&] { return has(one_, a); }));
+  const std::string b = co_await attach("b", "n1", 5, 1);
+  const std::function<bool(const Json&)> in_conflict = [](const Json& object) {
+    const Json* errors = wire::find(object, "status.errors.host");
+    return errors && errors->as_array().size() == 2 &&
+           wire::find_string(object, "status.ifcName").empty();
+  };
+  EXPECT_TRUE(co_await until_object("a", in_conflict));
+  EXPECT_TRUE(co_await until_object("b", in_conflict));
+  EXPECT_TRUE(one_.fabric.carried().empty());
+  co_await remove("b");
+  const std::function<bool(const Json&)> fine = [](const Json& object) {
+    return !wire::find(object, "status.errors.host") &&
+           !wire::find_string(object, "status.ifcName").empty();
+  };
+  EXPECT_TRUE(co_await until_object("a", fine));
+  EXPECT_TRUE(has(one_, a));
+}
+TEST_F(AgentTest, RivalsAreToldAndNotCarried) { run(rivals()); }
+
+// What the fabric says is in the status, and it is tried again until it works.
+Task<void> AgentTest::failing_fabric() {
+  one_.fabric.failing = true;
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  const std::function<bool(const Json&)> failed = [](const Json& object) {
+    const Json* errors = wire::find(object, "status.errors.host");
+    return errors && errors->at(0) == "no room in the switch" &&
+           wire::find_string(object, "status.hostIP").empty();
+  };
+  EXPECT_TRUE(co_await until_object("a", failed));
+  one_.fabric.failing = false;
+  const std::function<bool(const Json&)> fine = [](const Json& object) {
+    return !wire::find(object, "status.errors.host") &&
+           wire::find_string(object, "status.hostIP") == "192.0.2.1";
+  };
+  EXPECT_TRUE(co_await until_object("a", fine));
+}
+TEST_F(AgentTest, FailuresOfTheFabricAreToldAndRetried) { run(failing_fabric()); }
+
+// A new agent adopts what is there, without running hooks again, and removes what was deleted
+// meanwhile, and says so on the Node.
+Task<void> AgentTest::restart_adopts() {
+  const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
+  const std::string a = co_await attach("a", "n1", 5, 1, hook);
+  const std::string gone = co_await attach("gone", "n1", 6, 1, hook);
+  const std::string peer = co_await attach("peer", "n2", 6, 2);
+  EXPECT_TRUE(co_await until([&] {
+    return has(one_, a) && has(one_, gone) && has(one_, peer) &&
+           one_.processes.commands.size() == 2;
+  }));
+  co_await until_object("a", [](const Json& object) {
+    return wire::find(object, "status.postCreateExecReport") != nullptr;
+  });
+  std::string applied;
+  while (applied.empty()) {
+    const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
+    applied = wire::find_string(*node, "status.fairlead.applied.6");
+  }
+  co_await one_.stop();
+  EXPECT_TRUE(has(one_, a) && has(one_, gone) && has(one_, peer));
+  const std::uint64_t version = co_await remove("gone");
+  const Json before = co_await get("a");
+  one_.start();
+  EXPECT_TRUE(co_await until([&] { return !has(one_, gone) && !has(one_, peer); }));
+  EXPECT_TRUE(has(one_, a));
+  std::uint64_t reported = 0;
+  while (reported < version) {
+    const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
+    reported = parse_version(wire::find_string(*node, "status.fairlead.applied.6"));
+  }
+  EXPECT_EQ(one_.processes.commands.size(), 2U);
+  const Json after = co_await get("a");
+  EXPECT_EQ(wire::find_string(before, "metadata.resourceVersion"),
+            wire::find_string(after, "metadata.resourceVersion"));
+}
+TEST_F(AgentTest, RestartAdopts) { run(restart_adopts()); }
+
+// Without the API nothing changes, neither for an agent that runs nor for one that starts; after it
+// is back everything is caught up.
+Task<void> AgentTest::silent_api() {
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  const std::string b = co_await attach("b", "n2", 5, 2);
+  EXPECT_TRUE(co_await until([&] { return has(one_, a) && has(one_, b); }));
+  co_await one_.stop();
+  co_await api_.stop();
+  one_.start();
+  const int opened = one_.fabric.opened;
+  EXPECT_TRUE(co_await until([&] { return one_.fabric.opened > opened; }));
+  const int audits = two_.fabric.audits;
+  EXPECT_TRUE(co_await until([&] { return two_.fabric.audits > audits + 5; }));
+  EXPECT_FALSE(one_.agent->ready());
+  EXPECT_TRUE(has(one_, a) && has(one_, b) && has(two_, b));
+  co_await api_.start();
+  EXPECT_TRUE(co_await until([&] { return one_.agent->ready(); }));
+  EXPECT_TRUE(has(one_, a) && has(one_, b));
+  const std::string c = co_await attach("c", "n1", 5, 3);
+  EXPECT_TRUE(co_await until([&] { return has(one_, c) && has(two_, c); }));
+}
+TEST_F(AgentTest, SilentApiChangesNothing) { run(silent_api()); }
+
+}  // namespace
+}  // namespace fairlead::agent

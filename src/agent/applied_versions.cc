@@ -1,0 +1,82 @@
+#include "agent/applied_versions.h"
+
+#include <algorithm>
+
+namespace fairlead::agent {
+
+void AppliedVersions::advance(Progress& progress) {
+  while (!progress.open.empty() && progress.open.begin()->second.empty()) {
+    progress.applied = std::max(progress.applied, progress.open.begin()->first);
+    progress.open.erase(progress.open.begin());
+  }
+}
+
+void AppliedVersions::changed(fabric::Vni vni, std::uint64_t version,
+                              const std::vector<std::string>& ids) {
+  Progress& progress = networks_[vni];
+  progress.open[version].insert(ids.begin(), ids.end());
+  for (const std::string& id : ids) waiting_[id].insert(vni);
+  advance(progress);
+}
+
+void AppliedVersions::settled(const std::string& id, std::uint64_t version) {
+  const auto waiting = waiting_.find(id);
+  if (waiting == waiting_.end()) return;
+  std::erase_if(waiting->second, [&](fabric::Vni vni) {
+    Progress& progress = networks_[vni];
+    bool remains = false;
+    for (auto& [at, ids] : progress.open) {
+      if (at <= version) {
+        ids.erase(id);
+      } else {
+        remains |= ids.contains(id);
+      }
+    }
+    advance(progress);
+    return !remains;
+  });
+  if (waiting->second.empty()) waiting_.erase(waiting);
+}
+
+void AppliedVersions::entered(fabric::Vni vni) { networks_[vni].left = false; }
+
+void AppliedVersions::left(fabric::Vni vni) { networks_[vni].left = true; }
+
+AppliedVersions::Report AppliedVersions::report(Instant now) const {
+  Report report;
+  for (const auto& [vni, progress] : networks_) {
+    if (progress.applied > progress.reported) {
+      report.emplace(vni, progress.applied);
+    } else if (progress.left && progress.open.empty() && progress.reported != 0 &&
+               now >= progress.forget) {
+      report.emplace(vni, std::nullopt);
+    }
+  }
+  return report;
+}
+
+void AppliedVersions::reported(const Report& report, Instant now) {
+  for (const auto& [vni, version] : report) {
+    const auto at = networks_.find(vni);
+    if (at == networks_.end()) continue;
+    if (version) {
+      at->second.reported = *version;
+      at->second.forget = now + kKeepAfterLeaving;
+    } else if (at->second.left && at->second.open.empty()) {
+      networks_.erase(at);
+    } else {
+      at->second.reported = 0;  // it came back meanwhile: the entry is to be made anew
+    }
+  }
+}
+
+std::optional<Instant> AppliedVersions::due() const {
+  std::optional<Instant> due;
+  for (const auto& [vni, progress] : networks_)
+    if (progress.left && progress.open.empty() && progress.reported == progress.applied &&
+        progress.reported != 0)
+      due = due ? std::min(*due, progress.forget) : progress.forget;
+  return due;
+}
+
+}  // namespace fairlead::agent

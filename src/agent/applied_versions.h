@@ -1,0 +1,61 @@
+// AppliedVersions: up to which version of each virtual network this host has carried out what it
+// was told. An address that was released may be given out again only after every node concerned has
+// stopped carrying it; this is what a node says about it (see node_report.h).
+//
+// Pure. A version r is applied for a VNI when everything that its informer showed up to r no longer
+// leaves anything outdated in the fabric. Versions are told in the order in which they are seen,
+// and one that waits for the fabric holds up the later ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "runtime/time.h"
+
+namespace fairlead::agent {
+
+class AppliedVersions {
+ public:
+  // Entries: the version applied, or nothing for a network that was left for good.
+  using Report = std::map<fabric::Vni, std::optional<std::uint64_t>>;
+
+  // How long an entry stays after the network was left, so that who waits for it sees it.
+  static constexpr Duration kKeepAfterLeaving = 60s;
+
+  // At `version` these stopped being what they were; the fabric may still carry them.
+  void changed(fabric::Vni vni, std::uint64_t version, const std::vector<std::string>& ids);
+  // The fabric has what was known of `id` at `version`.
+  void settled(const std::string& id, std::uint64_t version);
+  bool waits_for(const std::string& id) const { return waiting_.contains(id); }
+
+  // A network became relevant, or ceased to be.
+  void entered(fabric::Vni vni);
+  void left(fabric::Vni vni);
+
+  // What there is to report now; empty: nothing.
+  Report report(Instant now) const;
+  // It was received.
+  void reported(const Report& report, Instant now);
+  // When there will be something without anything else happening.
+  std::optional<Instant> due() const;
+
+ private:
+  struct Progress {
+    std::map<std::uint64_t, std::set<std::string>> open;  // by version: what the fabric still has
+    std::uint64_t applied = 0;
+    std::uint64_t reported = 0;
+    bool left = false;
+    Instant forget{};  // once left and reported
+  };
+  static void advance(Progress& progress);
+
+  std::map<fabric::Vni, Progress> networks_;
+  std::map<std::string, std::set<fabric::Vni>> waiting_;
+};
+
+}  // namespace fairlead::agent

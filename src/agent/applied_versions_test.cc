@@ -1,0 +1,90 @@
+#include "agent/applied_versions.h"
+
+#include <gtest/gtest.h>
+
+namespace fairlead::agent {
+namespace {
+
+using Report = AppliedVersions::Report;
+constexpr std::uint64_t kNow = ~std::uint64_t{0};
+const Instant kStart{};
+
+// A deletion is applied once the fabric has dropped what was deleted, and told once.
+TEST(AppliedVersions, TellsWhatTheFabricDropped) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {"a"});
+  EXPECT_TRUE(applied.waits_for("a"));
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.settled("a", kNow);
+  EXPECT_FALSE(applied.waits_for("a"));
+  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
+  applied.reported({{5, 10}}, kStart);
+  EXPECT_TRUE(applied.report(kStart + 1h).empty());
+}
+
+// One that the fabric cannot drop holds up the later ones of its network, and only those.
+TEST(AppliedVersions, NothingIsOvertaken) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {"stuck"});
+  applied.changed(5, 12, {"b"});
+  applied.changed(6, 11, {"c"});
+  applied.settled("b", kNow);
+  applied.settled("c", kNow);
+  EXPECT_EQ(applied.report(kStart), (Report{{6, 11}}));
+  applied.settled("stuck", kNow);
+  EXPECT_EQ(applied.report(kStart), (Report{{5, 12}, {6, 11}}));
+}
+
+// What was never carried is applied at once.
+TEST(AppliedVersions, NothingCarriedNothingToWaitFor) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {});
+  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
+}
+
+// The fabric having an older state than the deletion does not count.
+TEST(AppliedVersions, AnOlderStateDoesNotCount) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {"a"});
+  applied.settled("a", 9);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  EXPECT_TRUE(applied.waits_for("a"));
+  applied.settled("a", 10);
+  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
+}
+
+// The entry of a network that was left goes some time after its last version was told.
+TEST(AppliedVersions, ForgetsNetworksThatWereLeft) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {"a"});
+  applied.left(5);
+  EXPECT_FALSE(applied.due());
+  applied.settled("a", kNow);
+  applied.reported(applied.report(kStart), kStart);
+  EXPECT_TRUE(applied.report(kStart + 59s).empty());
+  ASSERT_EQ(applied.due(), kStart + 60s);
+  const Report goodbye = applied.report(kStart + 60s);
+  EXPECT_EQ(goodbye, (Report{{5, std::nullopt}}));
+  applied.reported(goodbye, kStart + 60s);
+  EXPECT_TRUE(applied.report(kStart + 1h).empty());
+  EXPECT_FALSE(applied.due());
+}
+
+// A network that is entered again keeps its entry, or gets a new one.
+TEST(AppliedVersions, ComingBack) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {});
+  applied.left(5);
+  applied.reported(applied.report(kStart), kStart);
+  applied.entered(5);
+  EXPECT_TRUE(applied.report(kStart + 1h).empty());
+  applied.left(5);
+  const Report goodbye = applied.report(kStart + 1h);
+  EXPECT_EQ(goodbye, (Report{{5, std::nullopt}}));
+  applied.entered(5);  // while the report is under way
+  applied.reported(goodbye, kStart + 1h);
+  EXPECT_EQ(applied.report(kStart + 1h), (Report{{5, 10}}));
+}
+
+}  // namespace
+}  // namespace fairlead::agent

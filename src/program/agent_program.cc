@@ -1,0 +1,86 @@
+#include "program/agent_program.h"
+
+#include "runtime/scope.h"
+
+namespace fairlead::program {
+
+// /metrics, /healthz and /readyz, in plain text.
+class AgentProgram::Pages final : public http::Handler {
+ public:
+  explicit Pages(AgentProgram& program) : program_(program) {}
+
+  Task<void> serve(http::Exchange& exchange) override {
+    const std::string path =
+        exchange.request().target.substr(0, exchange.request().target.find('?'));
+    http::Response response;
+    response.headers.add("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+    std::string body;
+    if (exchange.request().method != "GET" && exchange.request().method != "HEAD") {
+      response.status = 405;
+      body = "only GET\n";
+    } else if (path == "/metrics") {
+      body = program_.metrics_.expose();
+    } else if (path == "/healthz") {
+      body = "ok\n";
+    } else if (path == "/readyz") {
+      const bool ready = program_.agent_->ready();
+      response.status = ready ? 200 : 503;
+      body = ready ? "ok\n" : "what concerns this node is not known completely yet\n";
+    } else {
+      response.status = 404;
+      body = "/metrics, /healthz, /readyz\n";
+    }
+    response.body.push_back(Bytes(std::move(body)));
+    (void)co_await exchange.respond(std::move(response));
+  }
+
+ private:
+  AgentProgram& program_;
+};
+
+Result<std::unique_ptr<AgentProgram>> AgentProgram::open(runtime::Runtime& runtime,
+                                                         runtime::Processes& processes,
+                                                         fabric::Fabric& fabric,
+                                                         AgentConfig config) {
+  std::unique_ptr<AgentProgram> program(new AgentProgram(runtime));
+  metrics::register_process_metrics(program->metrics_);
+  program->agent_metrics_ = std::make_unique<agent::AgentMetrics>(program->metrics_);
+  program->metrics_.gauges("fairlead_agent_info", "1, with what this agent is.", {"node", "fabric"})
+      .with({config.agent.node, std::string(fabric.name())})
+      .set(1);
+  FL_TRY(program->client_,
+         client::RestClient::open(
+             runtime, std::move(config.api),
+             {.user_agent = "fairlead-agent", .endpoints = std::move(config.further_servers)}));
+  program->agent_ =
+      std::make_unique<agent::Agent>(agent::Agent::Parts{.runtime = runtime,
+                                                         .client = *program->client_,
+                                                         .fabric = fabric,
+                                                         .processes = processes,
+                                                         .metrics = *program->agent_metrics_},
+                                     std::move(config.agent));
+  if (config.metrics_listen) {
+    program->pages_ = std::make_unique<Pages>(*program);
+    program->server_ = std::make_unique<http::Server>(
+        runtime, *program->pages_, http::Limits{.body_bytes = 1 << 10, .connections = 64});
+    FL_TRY(program->listener_, runtime.listen(*config.metrics_listen, nullptr));
+    program->metrics_address_ = program->listener_->local();
+  }
+  return program;
+}
+
+AgentProgram::AgentProgram(runtime::Runtime& runtime) : runtime_(runtime) {}
+AgentProgram::~AgentProgram() = default;
+
+std::optional<runtime::Endpoint> AgentProgram::metrics_address() const { return metrics_address_; }
+
+Task<void> AgentProgram::run() {
+  runtime::Scope serving(runtime_);
+  if (listener_) serving.spawn(server_->serve(std::move(listener_)));
+  co_await agent_->run();
+  if (server_) co_await server_->stop(Duration::zero());
+  co_await serving.close();
+  client_->close();
+}
+
+}  // namespace fairlead::program

@@ -1,0 +1,42 @@
+#include "program/fabric_choice.h"
+
+#include "fabric/linux/vxlan_fabric.h"
+#include "fabric/log_fabric.h"
+
+namespace fairlead::program {
+namespace {
+
+using Make = Result<std::unique_ptr<fabric::Fabric>> (*)(runtime::Runtime&, const FabricChoice&);
+
+Result<std::unique_ptr<fabric::Fabric>> make_log(runtime::Runtime&, const FabricChoice&) {
+  return std::make_unique<fabric::LogFabric>();
+}
+
+Result<std::unique_ptr<fabric::Fabric>> make_vxlan(runtime::Runtime& runtime,
+                                                   const FabricChoice& choice) {
+  return std::make_unique<fabric::VxlanFabric>(runtime,
+                                               fabric::kernel::VxlanOptions{.host = choice.host});
+}
+
+// A line for each.
+constexpr std::pair<const char*, Make> kFabrics[] = {
+    {"log", make_log},
+    {"vxlan", make_vxlan},
+};
+
+}  // namespace
+
+std::vector<std::string> fabric_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kFabrics) names.emplace_back(name);
+  return names;
+}
+
+Result<std::unique_ptr<fabric::Fabric>> make_fabric(runtime::Runtime& runtime,
+                                                    const FabricChoice& choice) {
+  for (const auto& [name, make] : kFabrics)
+    if (choice.name == name) return make(runtime, choice);
+  return fail(Code::invalid, "there is no fabric called " + choice.name);
+}
+
+}  // namespace fairlead::program

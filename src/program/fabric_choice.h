@@ -1,0 +1,24 @@
+// The fabrics by name: what --fabric can be.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "runtime/runtime.h"
+
+namespace fairlead::program {
+
+struct FabricChoice {
+  std::string name;
+  Ip host;  // this node's end of the tunnels
+};
+
+std::vector<std::string> fabric_names();
+
+// REQUIRES: the name is one of fabric_names().
+Result<std::unique_ptr<fabric::Fabric>> make_fabric(runtime::Runtime& runtime,
+                                                    const FabricChoice& choice);
+
+}  // namespace fairlead::program
