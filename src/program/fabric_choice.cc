@@ -15,7 +15,7 @@ Result<std::unique_ptr<fabric::Fabric>> make_log(runtime::Runtime&, const Fabric
 Result<std::unique_ptr<fabric::Fabric>> make_vxlan(runtime::Runtime& runtime,
                                                    const FabricChoice& choice) {
   return std::make_unique<fabric::VxlanFabric>(runtime,
-                                               fabric::kernel::VxlanOptions{.host = choice.host});
+                                               fabric::kernel::VxlanOptions{.local = choice.host});
 }
 
 // A line for each.
