@@ -287,6 +287,7 @@ else
   equal "and changes nothing" "$(direct '' GET $SUBNETS "${NEXT[@]}" -H 'X-Remote-User: limited')" 200
   # --- a host that is silent decides nothing
   kill -KILL "$HOST_PID"
+  wait "$HOST_PID" 2>/dev/null || true
   equal "a token that cannot be reviewed" "$(direct some-other-token GET $SUBNETS)" 503
   equal "a right that cannot be reviewed" "$(direct '' GET $SUBNETS "${NEXT[@]}" -H 'X-Remote-User: someone')" 503
   equal "the server's own admin goes on" "$(direct "$(cat "$BEHIND_DATA/admin.token")" GET $SUBNETS)" 200
