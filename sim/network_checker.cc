@@ -97,6 +97,10 @@ void NetworkChecker::take_in(const store::Change& change) {
       lock.awaits = split(awaits->get_string());
       lock.released = now;
       ++releases_;
+      // One whose attachment had lost the address before: nobody was told of it since.
+      if (const Json* since = annotations->get_object().if_contains(ipam::kReleasedAnnotation))
+        lock.released = std::stoll(std::string(since->get_string()));
+      if (lock.released > now) violated("lock " + key + " says that it will be released");
     }
   } else if (belongs(change, nodes, key)) {
     applied_.erase(key);
@@ -115,7 +119,8 @@ void NetworkChecker::freed(const Lock& lock, Revision now) {
     const auto reports = applied_.find(node);
     if (reports == applied_.end()) continue;
     const Revision reported = reports->second[std::to_string(lock.address.vni)];
-    if (reported < lock.released)
+    if (reported < lock.released &&
+        carried_between(node, lock.address.vni, reported, lock.released))
       violated(fmt::format("{} of network {} was freed at {}, but {} had not dropped it",
                            lock.address.ip.to_string(), lock.address.vni, now, node));
   }
@@ -128,9 +133,31 @@ void NetworkChecker::take_in(const store::ChangeBatch& batch) {
     const bool whole =
         i + 1 == batch.changes.size() || batch.changes[i + 1].current.modified.revision != here;
     if (!whole) continue;
+    count_attachments(here);
     check_addresses();
     check_subnets();
   }
+}
+
+void NetworkChecker::count_attachments(Revision now) {
+  std::map<std::pair<std::string, std::uint32_t>, std::size_t> counts;
+  for (const auto& [key, attachment] : attachments_)
+    if (attachment.status.address_vni != 0)
+      ++counts[{attachment.spec.node, attachment.status.address_vni}];
+  for (const auto& [where, count] : counts) carried_[where][now] = count;
+  for (auto& [where, history] : carried_)
+    if (!counts.contains(where)) history[now] = 0;
+}
+
+bool NetworkChecker::carried_between(const std::string& node, std::uint32_t vni, Revision from,
+                                     Revision to) const {
+  const auto history = carried_.find({node, vni});
+  if (history == carried_.end()) return false;
+  auto at = history->second.upper_bound(from);
+  if (at != history->second.begin() && std::prev(at)->second > 0) return true;
+  for (; at != history->second.end() && at->first < to; ++at)
+    if (at->second > 0) return true;
+  return false;
 }
 
 void NetworkChecker::check_addresses() {

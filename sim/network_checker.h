@@ -1,6 +1,6 @@
 // NetworkChecker: promise 1, judged on the store itself after every revision. No address is owned
 // twice in one virtual network, every assigned address is locked by its owner, validated subnets do
-// not conflict, a released address is not free before every node that it waits for has answered;
+// not conflict, a released address is not free while a node that it waits for may know it;
 // and, at rest, nothing leaks and nobody waits for what is there.
 #pragma once
 
@@ -39,6 +39,9 @@ class NetworkChecker {
   };
   void take_in(const store::Change& change);
   void freed(const Lock& lock, store::Revision now);
+  void count_attachments(store::Revision now);
+  bool carried_between(const std::string& node, std::uint32_t vni, store::Revision from,
+                       store::Revision to) const;
   void check_addresses();
   void check_subnets();
   void violated(std::string what);
@@ -47,6 +50,8 @@ class NetworkChecker {
   std::map<std::string, resource::NetworkAttachment> attachments_;
   std::map<std::string, Lock> locks_;
   std::map<std::string, std::map<std::string, store::Revision>> applied_;  // node → VNI → revision
+  // Node and VNI → from which revision on it has how many attachments there.
+  std::map<std::pair<std::string, std::uint32_t>, std::map<store::Revision, std::size_t>> carried_;
   std::string violation_;
   std::size_t assignments_ = 0;
   std::size_t releases_ = 0;

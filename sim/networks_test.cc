@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -185,37 +187,50 @@ Task<void> use_networks(Machine& machine, Shared& shared) {
   }
 }
 
-// A node that tells, some time after it saw attachments go or lose their address, that it dropped
-// them.
+Task<Result<store::Committed>> write_node(store::Store& store, const std::string& node,
+                                          JsonObject applied) {
+  store::Transaction transaction;
+  transaction.operations.push_back(
+      {store::Operation::Kind::put, watchcache::store_key(nodes(), "", node),
+       watchcache::encode_stored(JsonObject{
+           {"apiVersion", "v1"},
+           {"kind", "Node"},
+           {"metadata", JsonObject{{"name", node}, {"uid", node}}},
+           {"status", JsonObject{{"fairlead", JsonObject{{"applied", std::move(applied)}}}}}})});
+  co_return co_await store.commit(std::move(transaction));
+}
+
+// A node as its agent reports on it: some time after it saw something change in a network in which
+// it has attachments, or had until then, it says so; of other networks it knows nothing.
 Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
   LaggingStore store(machine, *shared.store);
-  const std::string key = watchcache::store_key(nodes(), "", node);
-  store::Transaction birth;
-  birth.operations.push_back({store::Operation::Kind::put, key,
-                              watchcache::encode_stored(JsonObject{
-                                  {"apiVersion", "v1"},
-                                  {"kind", "Node"},
-                                  {"metadata", JsonObject{{"name", node}, {"uid", node}}}})});
-  if (!co_await store.commit(std::move(birth))) co_return;
+  if (!co_await write_node(store, node, {})) co_return;
   const std::string prefix = watchcache::kind_prefix(attachments());
   auto watch = store.watch(prefix, 0);
   CHECK(watch.has_value());
   JsonObject applied;
+  std::map<std::string, std::string> own;  // attachment → VNI
   for (;;) {
     const Result<store::ChangeBatch> batch = co_await (*watch)->next();
     if (!batch) co_return;
-    if (batch->changes.empty()) continue;
-    for (const char* vni : {"1", "2"})
+    std::set<std::string> concerned;
+    for (const auto& [key, vni] : own) concerned.insert(vni);
+    for (const store::Change& change : batch->changes) {
+      own.erase(change.current.key);
+      if (change.erased) continue;
+      const auto object = watchcache::decode_stored(attachments(), change.current.value.view(),
+                                                    change.current.modified);
+      CHECK(object.has_value());
+      const Json json = (*object)->decode();
+      const Json* vni = wire::find(json, "status.addressVNI");
+      if (!vni || wire::find_string(json, "spec.node") != node) continue;
+      own[change.current.key] = std::to_string(vni->to_number<int>());
+      concerned.insert(own[change.current.key]);
+    }
+    if (batch->changes.empty() || concerned.empty()) continue;
+    for (const std::string& vni : concerned)
       applied[vni] = std::to_string(store::Place::end_of(batch->revision).number());
-    store::Transaction report;
-    report.operations.push_back(
-        {store::Operation::Kind::put, key,
-         watchcache::encode_stored(
-             JsonObject{{"apiVersion", "v1"},
-                        {"kind", "Node"},
-                        {"metadata", JsonObject{{"name", node}, {"uid", node}}},
-                        {"status", JsonObject{{"fairlead", JsonObject{{"applied", applied}}}}}})});
-    (void)co_await store.commit(std::move(report));
+    (void)co_await write_node(store, node, applied);
   }
 }
 

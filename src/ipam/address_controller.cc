@@ -272,7 +272,30 @@ std::vector<WriteItem> AddressController::items_for(const std::shared_ptr<Assign
   items.push_back(status_item(assignment));
   for (const std::string& key : assignment->unused_locks)
     items.push_back(release_item(assignment, key));
+  const bool loses_address = assignment->vni == 0 && assignment->before.vni != 0;
+  if (loses_address)
+    for (const std::string& key : index_.locks_of(assignment->uid))
+      if (std::ranges::find(assignment->unused_locks, key) == assignment->unused_locks.end())
+        items.push_back(idle_item(key));
   return items;
+}
+
+WriteItem AddressController::idle_item(const std::string& lock_key) {
+  const std::size_t slash = lock_key.find('/');
+  WriteItem item{.kind = &index_.locks(),
+                 .namespace_name = lock_key.substr(0, slash),
+                 .name = lock_key.substr(slash + 1)};
+  const std::string since =
+      std::to_string(runtime_.wall_now().time_since_epoch() / std::chrono::microseconds(1));
+  item.plan = [since](const Json* live) -> Answer<Change> {
+    Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
+    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty()) return change;
+    change.kind = Change::Kind::put;
+    wire::member_object(wire::member_object(change.object.get_object(), "metadata"),
+                        "labels")[kIdleLabel] = since;
+    return change;
+  };
+  return item;
 }
 
 WriteItem AddressController::lock_item(const std::shared_ptr<Assignment>& assignment, bool v4) {
@@ -322,10 +345,11 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
     const ObjectRef owner = index_.cache().of(index_.attachments()).find(assignment->attachment);
     if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
-    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, lock->vni, owner->decode());
+    const Json attachment = owner->decode();
+    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, lock->vni, attachment);
     if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
     return Change{.kind = Change::Kind::put,
-                  .object = released_lock(*live, nodes, runtime_.wall_now())};
+                  .object = released_lock(*live, *lock, attachment, nodes, runtime_.wall_now())};
   };
   return item;
 }

@@ -62,6 +62,7 @@ class AddressController {
   apiserver::WriteItem lock_item(const std::shared_ptr<Assignment>& assignment, bool v4);
   apiserver::WriteItem release_item(const std::shared_ptr<Assignment>& assignment,
                                     const std::string& lock_key);
+  apiserver::WriteItem idle_item(const std::string& lock_key);
   apiserver::WriteItem status_item(const std::shared_ptr<Assignment>& assignment);
   void settle(const Assignment& assignment, bool written);
   void wait_for_address(const Assignment& assignment);

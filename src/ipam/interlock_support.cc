@@ -11,16 +11,27 @@ bool operates_on(const store::Transaction& transaction, std::string_view key) {
                              [key](const store::Operation& one) { return one.key == key; });
 }
 
-Json released_lock(Json lock, const std::set<std::string>& nodes, resource::Moment now) {
+std::string join_names(const std::set<std::string>& names) {
+  std::string joined;
+  for (const std::string& name : names) joined += (joined.empty() ? "" : ",") + name;
+  return joined;
+}
+
+Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
+                   const std::set<std::string>& nodes, resource::Moment now) {
   JsonObject& metadata = wire::member_object(lock.get_object(), "metadata");
   if (!metadata.contains("deletionTimestamp")) {
     metadata["deletionTimestamp"] = rfc3339(now);
     metadata["deletionGracePeriodSeconds"] = 0;
   }
   metadata["finalizers"] = JsonArray{Json(kQuarantineFinalizer)};
-  std::string awaits;
-  for (const std::string& node : nodes) awaits += (awaits.empty() ? "" : ",") + node;
-  wire::member_object(metadata, "annotations")[kAwaitsAnnotation] = awaits;
+  JsonObject& annotations = wire::member_object(metadata, "annotations");
+  annotations[kAwaitsAnnotation] = join_names(nodes);
+  annotations[kNodeAnnotation] = wire::find_string(attachment, "spec.node");
+  const std::string_view current =
+      wire::find_string(attachment, facts.ip.is_v4() ? "status.ipv4" : "status.ipv6");
+  if (facts.idle && current.empty())
+    annotations[kReleasedAnnotation] = std::to_string(facts.place.revision);
   return lock;
 }
 

@@ -15,8 +15,13 @@ namespace fairlead::ipam {
 
 bool operates_on(const store::Transaction& transaction, std::string_view key);
 
-// The lock as it is once its attachment is gone: marked for deletion, waiting for `nodes`.
-Json released_lock(Json lock, const std::set<std::string>& nodes, resource::Moment now);
+// The lock as it is once its attachment is gone: marked for deletion, waiting for `nodes`. What an
+// attachment without an address lets go was released when it lost the address (kIdleLabel).
+Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
+                   const std::set<std::string>& nodes, resource::Moment now);
+
+// "a,b,c", as kAwaitsAnnotation has it.
+std::string join_names(const std::set<std::string>& names);
 
 // Who must drop the attachment before its addresses are free: the nodes that may carry the network,
 // or its own node alone as long as it told nobody where it is (status.hostIP). Only nodes that

@@ -116,13 +116,21 @@ std::optional<LockFacts> NetworkIndex::lock_facts(const Object& object) const {
                   .ip = address->ip,
                   .place = object.place,
                   .deleting = object.deleting,
+                  .idle = object.has_label(kIdleLabel),
                   .awaits = {}};
   if (!object.deleting) return facts;
   const Json json = object.decode();
   const Json* annotations = wire::find(json, "metadata.annotations");
   const JsonObject* members = annotations ? annotations->if_object() : nullptr;
-  const Json* awaits = members ? members->if_contains(kAwaitsAnnotation) : nullptr;
-  if (awaits && awaits->is_string()) facts.awaits = split(awaits->get_string());
+  const auto text = [members](std::string_view name) {
+    const Json* value = members ? members->if_contains(name) : nullptr;
+    return value && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
+  };
+  facts.awaits = split(text(kAwaitsAnnotation));
+  facts.node = text(kNodeAnnotation);
+  facts.released = object.place.revision;
+  if (const std::string_view released = text(kReleasedAnnotation); !released.empty())
+    std::from_chars(released.data(), released.data() + released.size(), facts.released);
   return facts;
 }
 
@@ -302,8 +310,13 @@ std::set<std::string> NetworkIndex::carriers(Vni vni) const {
   if (const auto found = nodes_by_vni_.find(vni); found != nodes_by_vni_.end())
     for (const auto& [node, count] : found->second) nodes.insert(node);
   for (const LockFacts* lock : released(vni))
-    nodes.insert(lock->awaits.begin(), lock->awaits.end());
+    if (!lock->node.empty()) nodes.insert(lock->node);
   return nodes;
+}
+
+bool NetworkIndex::has_attachments(const std::string& node, Vni vni) const {
+  const auto nodes = nodes_by_vni_.find(vni);
+  return nodes != nodes_by_vni_.end() && nodes->second.contains(node);
 }
 
 std::vector<const LockFacts*> NetworkIndex::released(Vni vni) const {

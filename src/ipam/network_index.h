@@ -23,6 +23,13 @@ namespace fairlead::ipam {
 // On an IPLock that outlives its attachment: the nodes that have not yet said that they dropped the
 // address, separated by commas.
 inline constexpr std::string_view kAwaitsAnnotation = "fairlead.dev/awaits";
+// On the same: the node of that attachment, and when it was released if the lock was written since.
+inline constexpr std::string_view kNodeAnnotation = "fairlead.dev/node";
+inline constexpr std::string_view kReleasedAnnotation = "fairlead.dev/released";
+// A label of a lock whose attachment has lost its address (the Subnet went) and may get it back:
+// since when. Written in the transaction that took the address away, and by nobody afterwards, so
+// that the lock's place is that moment.
+inline constexpr std::string_view kIdleLabel = "fairlead.dev/idle-since";
 // Keeps a lock until its quarantine is over, whoever deletes it.
 inline constexpr std::string_view kQuarantineFinalizer = "fairlead.dev/quarantine";
 
@@ -53,9 +60,13 @@ struct LockFacts {
   std::string owner_name;
   Vni vni = 0;
   Ip ip;
-  store::Place place;               // of the latest write; its release, once `deleting`
-  bool deleting = false;            // released, or somebody asked for it
-  std::vector<std::string> awaits;  // see kAwaitsAnnotation
+  store::Place place;     // of the latest write
+  bool deleting = false;  // released, or somebody asked for it
+  bool idle = false;      // see kIdleLabel
+  // Of a released one; see the annotations above.
+  std::vector<std::string> awaits;
+  std::string node;
+  store::Revision released = 0;
 
   std::string key() const { return namespace_name + "/" + name; }
 };
@@ -80,8 +91,9 @@ class NetworkIndex {
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;
   // Nodes that carry the network, or may still: those with attachments that have an address in it,
-  // and those that a released lock waits for.
+  // and those of released locks.
   std::set<std::string> carriers(Vni vni) const;
+  bool has_attachments(const std::string& node, Vni vni) const;
   // Locks that were released and wait, of one network or (0) of all.
   std::vector<const LockFacts*> released(Vni vni) const;
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "ipam/interlock_support.h"
 #include "runtime/scope.h"
 
 namespace fairlead::ipam {
@@ -15,6 +16,7 @@ using apiserver::Change;
 namespace {
 
 constexpr int kWorkers = 8;  // their writes share commits
+constexpr Duration kShorteningInterval = 20s;
 
 template <class Number>
 Number number(std::string_view text) {
@@ -74,15 +76,28 @@ void QuarantineKeeper::rebuild() {
   for (const LockFacts* lock : index_.released(0)) consider(*lock);
 }
 
+bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) const {
+  const auto reports = applied_.find(node);
+  if (reports == applied_.end()) return true;  // the node is gone
+  const auto report = reports->second.find(lock.vni);
+  if (report == reports->second.end()) return false;
+  const store::Revision applied = report->second;
+  if (applied >= lock.released) return true;
+  if (index_.has_attachments(node, lock.vni)) return false;
+  return std::ranges::none_of(index_.released(lock.vni), [&](const LockFacts* other) {
+    return other->node == node && other->released > applied;
+  });
+}
+
+std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) const {
+  std::set<std::string> awaited(lock.awaits.begin(), lock.awaits.end());
+  std::erase_if(awaited, [&](const std::string& node) { return dropped(node, lock); });
+  return awaited;
+}
+
 bool QuarantineKeeper::over(const LockFacts& lock) const {
   // Without a list it was not released: somebody deleted the lock of an attachment that lives.
-  if (!lock.deleting || lock.awaits.empty()) return false;
-  return std::ranges::all_of(lock.awaits, [&](const std::string& node) {
-    const auto reports = applied_.find(node);
-    if (reports == applied_.end()) return true;  // the node is gone
-    const auto report = reports->second.find(lock.vni);
-    return report != reports->second.end() && report->second >= lock.place.revision;
-  });
+  return lock.deleting && !lock.awaits.empty() && still_awaited(lock).empty();
 }
 
 void QuarantineKeeper::consider(const LockFacts& lock) {
@@ -92,6 +107,7 @@ void QuarantineKeeper::consider(const LockFacts& lock) {
 Task<void> QuarantineKeeper::run() {
   runtime::Scope scope(runtime_);
   for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
+  scope.spawn(shorten_lists());
   co_await scope.join();
 }
 
@@ -121,6 +137,46 @@ Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
     if (!live || !lock || !over(*lock))
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     return Change{.kind = Change::Kind::erase, .object = *live};
+  };
+  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
+  if (!written) co_return refuse(written.error());
+  co_return Answer<>{};
+}
+
+// Well within the time that nodes keep a report they no longer need.
+Task<void> QuarantineKeeper::shorten_lists() {
+  for (;;) {
+    if (!co_await runtime::sleep(runtime_, kShorteningInterval)) co_return;
+    std::vector<std::string> keys;
+    for (const LockFacts* lock : index_.released(0))
+      if (!lock->awaits.empty() && still_awaited(*lock).size() < lock->awaits.size())
+        keys.push_back(lock->key());
+    for (const std::string& key : keys) {
+      const Answer<> written = co_await wait_for_fewer(key);
+      if (!written)
+        log::warning("a released address could not be written again",
+                     {{"lock", key}, {"error", written.error().message}});
+    }
+  }
+}
+
+Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
+  const std::size_t slash = lock_key.find('/');
+  apiserver::WriteItem item{.kind = &index_.locks(),
+                            .namespace_name = lock_key.substr(0, slash),
+                            .name = lock_key.substr(slash + 1)};
+  item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
+    const LockFacts* lock = index_.lock(lock_key);
+    Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
+    if (!live || !lock || !lock->deleting) return change;
+    const std::set<std::string> awaited = still_awaited(*lock);
+    if (awaited.empty() || awaited.size() == lock->awaits.size()) return change;
+    change.kind = Change::Kind::put;
+    JsonObject& annotations = wire::member_object(
+        wire::member_object(change.object.get_object(), "metadata"), "annotations");
+    annotations[kAwaitsAnnotation] = join_names(awaited);
+    annotations[kReleasedAnnotation] = std::to_string(lock->released);
+    return change;
   };
   const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
   if (!written) co_return refuse(written.error());

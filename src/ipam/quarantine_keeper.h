@@ -2,11 +2,17 @@
 //
 // A released IPLock names the nodes it waits for. A node reports in its Node object, at
 // status.fairlead.applied.<vni>, the resourceVersion up to which it has applied the removals of a
-// virtual network. When every node waited for has reported the release or a later moment, or is no
-// longer there, the lock is let go. An administrator can force it by taking the finalizer away.
+// virtual network. A node has dropped the address when it reported the release or a later moment,
+// when it left the network (it has no attachment there and reported the removal of its last one),
+// or when its Node is gone. When all have, the lock is let go. An administrator can force it by
+// taking the finalizer away.
+//
+// Nodes take a report back a minute after they left a network. A lock that waits for long is
+// therefore written again, now and then, without those that have dropped the address.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "apiserver/object_writer.h"
@@ -31,8 +37,12 @@ class QuarantineKeeper {
   void rebuild();
   void consider(const LockFacts& lock);
   bool over(const LockFacts& lock) const;
+  bool dropped(const std::string& node, const LockFacts& lock) const;
+  std::set<std::string> still_awaited(const LockFacts& lock) const;
   Task<apiserver::Answer<>> let_go(std::string lock_key);
+  Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
   Task<void> work();
+  Task<void> shorten_lists();
 
   runtime::Runtime& runtime_;
   const resource::Kind* nodes_;  // null: kept by a host cluster
