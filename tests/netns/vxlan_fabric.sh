@@ -3,8 +3,7 @@
 # own, and guests. Everything is said twice: once over an IPv4 underlay, once over IPv6.
 # time-limit: 300
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# shellcheck source=../lib.sh
-. "$here/../lib.sh"
+. "$(dirname "$0")/../lib.sh"
 DRIVER=${VXLAN_DRIVER:-$here/../../build/dev/tests/netns/vxlan_driver}
 PREFIX=flvx$$
 DEVICE=fairlead-vxlan
@@ -116,6 +115,7 @@ print(total)' "$3" || kill "$server"
   wait "$server"
 }
 
+counted() { [ "$(counter "$1" "$2")" -ge 1 ]; }
 counter() { drive "$1" counters | sed -n "s/^$2=//p"; }
 
 # heard WHAT STATION EXPECTED COMMAND…: the marks that reach a station while the command sends them; the
@@ -136,7 +136,7 @@ heard() {
 # What leaves and enters host 1 through the tunnel.
 start_capture() {
   : >"$WORK/tcpdump.err"
-  in_background h1 tcpdump -i eth0 -U -w "$WORK/underlay.pcap" "udp port $PORT" 2>"$WORK/tcpdump.err"
+  in_background h1 tcpdump -i eth0 -s 160 -B 32768 -U -w "$WORK/underlay.pcap" "udp port $PORT" 2>"$WORK/tcpdump.err"
   CAPTURE=$PID
   wait_until 20 tcpdump grep -q 'listening on' "$WORK/tcpdump.err"
 }
@@ -248,6 +248,7 @@ scenario() {
   done
 
   # The underlay carries the stations' packets and nothing else.
+  expect "all of it was captured" "^0 packets dropped by kernel" cat "$WORK/tcpdump.err"
   equal "IPv4 was carried" "$([ "$(captured "$family" 'I[12:2]=0x0800')" -gt 4 ] && echo yes)" yes
   equal "IPv6 was carried" "$([ "$(captured "$family" 'I[12:2]=0x86dd')" -gt 4 ] && echo yes)" yes
   equal "no ARP was" "$(captured "$family" 'I[12:2]=0x0806')" 0
@@ -258,7 +259,7 @@ scenario() {
   # A stranger on the underlay cannot speak for a station; one behind the right host can.
   ns h3 "$here/frames.py" tunnel "${UNDERLAY[h2]}" "$PORT" 100 \
     "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=stranger"
-  wait_until 10 "stranger counted" test "$(counter h2 drop_peer)" -ge 1
+  wait_until 10 "stranger counted" counted h2 drop_peer
   heard "from the right host" a3 "through end" ns h1 "$here/frames.py" tunnel "${UNDERLAY[h2]}" "$PORT" 100 \
     "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=through" \
     "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=end"
