@@ -10,7 +10,6 @@
 
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
-#include "base/log.h"
 #include "client/rest_client.h"
 #include "fabric/log_fabric.h"
 #include "fabric/names.h"
@@ -266,7 +265,6 @@ class AgentTest : public ::testing::Test {
     co_await api_.close();
   }
   Task<bool> run_story(Task<void> story) {
-    log::set_level(log::Level::error);
     co_await set_up();
     co_await story;
     co_await tear_down();
