@@ -229,12 +229,23 @@ class AgentTest : public ::testing::Test {
     co_await assign(name, vni, number);
     co_return uid;
   }
+  // The version that it had: its deletion has a higher one.
   Task<std::uint64_t> remove(std::string name) {
-    const Result<Json> last =
-        co_await admin_->call("DELETE", kAttachments.path("default", name), std::nullopt);
-    CHECK(last.has_value());
-    const Result<client::ListResult> all = co_await admin_->list(kAttachments, {});
-    co_return parse_version(all->resource_version);
+    const Json last = co_await get(name);
+    const Result<> removed = co_await admin_->remove(kAttachments, "default", name);
+    CHECK(removed.has_value());
+    co_return parse_version(wire::find_string(last, "metadata.resourceVersion"));
+  }
+  // Until the node says that it has applied what is newer than `version`.
+  Task<bool> until_applied(std::string node, int vni, std::uint64_t version) {
+    const std::string path = fmt::format("status.fairlead.applied.{}", vni);
+    const Instant limit = runtime_.now() + 60s;
+    while (runtime_.now() < limit) {
+      const Result<Json> object = co_await admin_->get(kNodes, "", node);
+      if (object && parse_version(wire::find_string(*object, path)) > version) co_return true;
+      (void)co_await runtime::sleep(runtime_, 20ms);
+    }
+    co_return false;
   }
   Task<void> set_up() {
     co_await api_.start();
@@ -306,15 +317,8 @@ Task<void> AgentTest::reach_one_another() {
 
   const std::uint64_t version = co_await remove("b");
   EXPECT_TRUE(co_await until([&] { return !has(one_, b) && !has(two_, b) && !has(two_, a); }));
-  for (const char* name : {"n1", "n2"}) {
-    std::uint64_t applied = 0;
-    while (applied < version) {
-      const Result<Json> node = co_await admin_->get(kNodes, "", name);
-      applied = parse_version(wire::find_string(*node, "status.fairlead.applied.5"));
-      (void)co_await runtime::sleep(runtime_, 20ms);
-    }
-    EXPECT_GE(applied, version);
-  }
+  EXPECT_TRUE(co_await until_applied("n1", 5, version));
+  EXPECT_TRUE(co_await until_applied("n2", 5, version));
 }
 TEST_F(AgentTest, AttachmentsReachTheNodesTheyConcern) { run(reach_one_another()); }
 
@@ -413,11 +417,7 @@ Task<void> AgentTest::restart_adopts() {
   co_await until_object("a", [](const Json& object) {
     return wire::find(object, "status.postCreateExecReport") != nullptr;
   });
-  std::string applied;
-  while (applied.empty()) {
-    const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
-    applied = wire::find_string(*node, "status.fairlead.applied.6");
-  }
+  EXPECT_TRUE(co_await until_applied("n1", 6, 0));
   co_await one_.stop();
   EXPECT_TRUE(has(one_, a) && has(one_, gone) && has(one_, peer));
   const std::uint64_t version = co_await remove("gone");
@@ -425,11 +425,7 @@ Task<void> AgentTest::restart_adopts() {
   one_.start();
   EXPECT_TRUE(co_await until([&] { return !has(one_, gone) && !has(one_, peer); }));
   EXPECT_TRUE(has(one_, a));
-  std::uint64_t reported = 0;
-  while (reported < version) {
-    const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
-    reported = parse_version(wire::find_string(*node, "status.fairlead.applied.6"));
-  }
+  EXPECT_TRUE(co_await until_applied("n1", 6, version));
   EXPECT_EQ(one_.processes.commands.size(), 2U);
   const Json after = co_await get("a");
   EXPECT_EQ(wire::find_string(before, "metadata.resourceVersion"),
