@@ -53,6 +53,15 @@ Result<Flow> decode_stats_entry(std::string_view bytes) {
 
 }  // namespace
 
+std::string canonical_bytes(const Flow& flow) {
+  std::string out;
+  put(out, flow.table, 1);
+  put(out, flow.priority, 2);
+  encode_match(out, flow.match);
+  encode_instructions(out, flow);
+  return out + flow.other;
+}
+
 void MessageReader::append(std::string_view piece) {
   buffer_.erase(0, start_);
   start_ = 0;

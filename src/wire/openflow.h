@@ -152,6 +152,9 @@ struct Flow {
   bool operator==(const Flow&) const = default;
 };
 
+// Equal for equal flows, whatever their cookies, and only for them.
+std::string canonical_bytes(const Flow& flow);
+
 enum class Command : std::uint8_t {
   add = 0,
   modify = 1,
