@@ -1,14 +1,17 @@
 #include "fabric/links.h"
 
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <netlink/attr.h>
 #include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/route/link.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -102,8 +105,21 @@ Result<> close_to_host(const std::string& name) {
   return {};
 }
 
+Result<> stop_offload(const Socket& socket, const std::string& name) {
+  ethtool_value value{.cmd = ETHTOOL_STXCSUM, .data = 0};  // what builds on it goes with it
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = &value;
+  if (::ioctl(nl_socket_get_fd(socket.get()), SIOCETHTOOL, &request) < 0)
+    return fail(errno_error("checksums of " + name));
+  return {};
+}
+
 Result<> finish(const Socket& socket, const VethPair& pair) {
   FL_CHECKED(close_to_host(pair.host));
+  if (!pair.offload) {
+    FL_CHECKED(stop_offload(socket, pair.guest));
+  }
   nl_msg* message = link_message(RTM_NEWLINK, 0, IFF_UP);
   nla_put_string(message, IFLA_IFNAME, pair.host.c_str());
   nla_put_string(message, IFLA_IFALIAS, pair.alias.c_str());

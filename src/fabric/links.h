@@ -20,6 +20,9 @@ struct VethPair {
   Mac mac;            // of the guest's end
   std::uint32_t mtu = 1500;
   std::string alias;  // of the host's end, to know it again
+  // False: the guest's kernel completes checksums and cuts segments itself. A switch in user space
+  // takes packets as they are and hands them on so; other guests would drop them.
+  bool offload = true;
 };
 
 struct Link {

@@ -259,10 +259,12 @@ void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* ro
   ObservedPort port{.name = std::string(column(*row, "name").text()),
                     .station = decode_record(record),
                     .number = column(*row, "ofport").number().value_or(0),
-                    .error = std::string(column(*row, "error").text())};
+                    .error = std::string(column(*row, "error").text()),
+                    .interface = column(*row, "ifindex").number().value_or(0)};
   interfaces_[uuid] = id;
   const auto before = observed_.ports.find(id);
-  const bool changed = before == observed_.ports.end() || before->second.number != port.number;
+  const bool changed = before == observed_.ports.end() || before->second.number != port.number ||
+                       (before->second.interface > 0 && port.interface == 0);
   if (before != observed_.ports.end()) renumbered(before->second.number, port.number);
   observed_.ports.insert_or_assign(id, std::move(port));
   disturb(changed);

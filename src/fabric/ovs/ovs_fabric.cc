@@ -40,7 +40,7 @@ OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
           {{"Open_vSwitch", {"cur_cfg"}},
            {"Bridge", {"name", "external_ids"}},
            {"Port", {"name"}},
-           {"Interface", {"name", "ofport", "error", "external_ids"}}},
+           {"Interface", {"name", "ofport", "error", "ifindex", "external_ids"}}},
           [this](const std::string& table, const std::string& uuid, const wire::ovsdb::Row* row) {
             on_row(table, uuid, row);
           },
@@ -188,7 +188,12 @@ Task<void> OvsFabric::make_links(const Desired& desired, const std::vector<std::
     const Station& station = desired.find(id)->second;
     const std::string host = host_interface_name(station.interface);
     whose.push_back(id);
-    pairs.push_back({host, station.interface, station.mac, options_.mtu, alias_of(id)});
+    pairs.push_back({.host = host,
+                     .guest = station.interface,
+                     .mac = station.mac,
+                     .mtu = options_.mtu,
+                     .alias = alias_of(id),
+                     .offload = options_.datapath_type != "netdev"});
   }
   if (pairs.empty()) co_return;
   const auto work = [pairs] { return make_veth_pairs(pairs); };

@@ -91,12 +91,13 @@ PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
       continue;
     }
     const std::string host = host_interface_name(station->interface);
-    // The guest may have its end anywhere: another name or MAC takes another interface.
-    const bool same = port && port->station && port->name == host &&
-                      port->station->mac == station->mac &&
-                      port->station->interface == station->interface;
+    // The guest may have its end anywhere: another name or MAC takes another interface. A switch
+    // that lost the interface does not take up a new one of that name: it takes another port.
+    const bool same =
+        port && port->station && port->name == host && port->station->mac == station->mac &&
+        port->station->interface == station->interface && observed.links.contains(host);
     if (port && !same) plan.replace.push_back(id);
-    if (!same || !observed.links.contains(host)) plan.links.push_back(id);
+    if (!same && (port || !observed.links.contains(host))) plan.links.push_back(id);
     if (!same)
       plan.ports.push_back(id);
     else if (*port->station != *station)
