@@ -266,6 +266,9 @@ ofctl 1 del-flows fairlead
 expect "flows that went" '"missing":5,' driver 1 audit "$WORK/desired1.json"
 ofctl 1 add-flow fairlead "table=4,actions=normal"
 expect "flows that came" '"missing":0,"unexpected":1' driver 1 audit "$WORK/desired1.json"
+vsctl 1 del-port fairlead fl-vtep
+expect "the tunnel's port that went" '"missing":' driver 1 audit "$WORK/desired1.json"
+wait_until 20 "traffic through a new tunnel port" reached
 expect "all well" '"missing":0,"unexpected":0' driver 1 audit "$WORK/desired1.json"
 
 # --- the underlay saw only unicast IP between stations that know each other -------------------------

@@ -151,14 +151,20 @@ Task<Result<>> OvsFabric::observe_links() {
 Task<void> OvsFabric::keep_connected() {
   std::chrono::milliseconds pause = kFirstRetry;
   for (;;) {
-    if (connected()) {
+    // One at a time: whoever is at it will notice the loss and end.
+    if (connected() || changing_) {
       const Result<> woken = co_await connection_changed_.wait();
       if (!woken) co_return;
       continue;
     }
     const Result<> slept = co_await runtime::sleep(runtime_, pause);
     if (!slept) co_return;
-    const Result<> connected = co_await connect();
+    if (changing_) continue;
+    Result<> connected;
+    {
+      const Busy busy(changing_, connection_changed_);
+      connected = co_await connect();
+    }
     if (connected) {
       log::info("connected to Open vSwitch again", {{"bridge", options_.bridge}});
       pause = kFirstRetry;
@@ -171,7 +177,6 @@ Task<void> OvsFabric::keep_connected() {
 }
 
 Task<Result<>> OvsFabric::wait_connected() {
-  if (connected()) co_return Result<>{};
   if (!kept_) co_return fail(Code::unavailable, "ovs: not open");
   const Instant until = runtime_.now() + kPatience;
   while (!connected()) {
@@ -181,7 +186,9 @@ Task<Result<>> OvsFabric::wait_connected() {
       co_return fail(Code::unavailable, "ovs: not connected");
     if (!woken) co_return woken;
   }
-  co_return Result<>{};
+  if (tunnel_ > 0) co_return Result<>{};
+  const Busy busy(changing_, connection_changed_);
+  co_return co_await ensure_tunnel();
 }
 
 void OvsFabric::on_end(const Error& error) {
@@ -265,7 +272,10 @@ void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* ro
   const auto before = observed_.ports.find(id);
   const bool changed = before == observed_.ports.end() || before->second.number != port.number ||
                        (before->second.interface > 0 && port.interface == 0);
-  if (before != observed_.ports.end()) renumbered(before->second.number, port.number);
+  if (before != observed_.ports.end()) {
+    renumbered(before->second.number, port.number);
+    missed_ = missed_ || (changing_ && before->second.interface > 0 && port.interface == 0);
+  }
   observed_.ports.insert_or_assign(id, std::move(port));
   disturb(changed);
 }

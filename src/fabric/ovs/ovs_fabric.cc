@@ -18,18 +18,6 @@ runtime::Endpoint unix_socket(const std::string& path) {
   return {.kind = runtime::Endpoint::Kind::unix_socket, .host = path, .port = 0};
 }
 
-// Marks the fabric busy for as long as it lives.
-class Busy {
- public:
-  explicit Busy(bool& flag) : flag_(flag) { flag_ = true; }
-  ~Busy() { flag_ = false; }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  bool& flag_;
-};
-
 }  // namespace
 
 OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
@@ -51,7 +39,7 @@ OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
 
 Task<Result<>> OvsFabric::open() {
   if (!connected()) {
-    const Busy busy(changing_);
+    const Busy busy(changing_, connection_changed_);
     FL_CO_CHECKED(co_await connect());
   }
   if (!std::exchange(kept_, true)) scope_.spawn(keep_connected());
@@ -91,6 +79,9 @@ Task<std::vector<Outcome>> OvsFabric::apply(const Desired& desired,
 
 Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
   FL_CO_CHECKED(co_await wait_connected());
+  const Busy busy(changing_, connection_changed_);
+  FL_CO_CHECKED(co_await ensure_bridge());
+  FL_CO_CHECKED(co_await ensure_tunnel());
   FL_CO_CHECKED(co_await observe_flows());
   FL_CO_CHECKED(co_await observe_links());
 
@@ -113,7 +104,10 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
   }
   std::vector<FlowChange> more = plan_stray_flows(desired, observed_);
   audit.unexpected += more.size();
-  if (auto base = plan_base_flows(observed_, tunnel)) more.push_back(std::move(*base));
+  if (auto base = plan_base_flows(observed_, tunnel)) {
+    more.push_back(std::move(*base));
+    ++audit.missing;
+  }
 
   // Interfaces that got no port, of a process that died in between.
   std::vector<std::string> stray;
@@ -146,7 +140,7 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
 Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
                                              const std::vector<std::string>& ids,
                                              std::vector<FlowChange> more, Failures& failures) {
-  const Busy busy(changing_);
+  const Busy busy(changing_, connection_changed_);
   const PortPlan plan = plan_ports(desired, ids, observed_);
   std::set<std::string> made;
 

@@ -40,6 +40,25 @@ struct OvsOptions {
   std::uint32_t mtu = 1450;    // of attachments
 };
 
+// Marks the fabric busy for as long as it lives; then tells who waits for that.
+class Busy {
+ public:
+  Busy(bool& flag, runtime::Signal& idle) : flag_(flag), idle_(idle), before_(flag) {
+    flag_ = true;
+  }
+  ~Busy() {
+    flag_ = before_;
+    if (!flag_) idle_.notify();
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& flag_;
+  runtime::Signal& idle_;
+  bool before_;
+};
+
 class OvsFabric final : public Fabric {
  public:
   OvsFabric(runtime::Runtime& runtime, OvsOptions options);
@@ -92,7 +111,7 @@ class OvsFabric final : public Fabric {
   OvsOptions options_;
   runtime::Signal disturbed_;
   runtime::Signal rows_changed_;
-  runtime::Signal connection_changed_;
+  runtime::Signal connection_changed_;  // or not busy any more
 
   Observed observed_;
   std::map<std::string, std::string, std::less<>> bridges_;       // name → UUID
