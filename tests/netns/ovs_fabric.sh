@@ -255,7 +255,7 @@ wait_until 30 "connection after a restart of ovsdb-server" sh -c "[ \$(grep -c '
 wait_until 30 "traffic after a restart of ovsdb-server" reached
 # Somebody removes an interface: it is made again.
 audits=$(grep -c missing "$WORK/hold.out")
-host_end=$(in_ns h1 ip -o link | sed -n 's/.*\(fh[0-9a-f]\{13\}\).*/\1/p' | head -n 1)
+host_end=$(interface_of 1 x | sed s/^fl/fh/)
 in_ns h1 ip link del "$host_end"
 wait_until 30 "interface made again" sh -c "[ \$(grep -c missing $WORK/hold.out) -gt $audits ]"
 check "interface made again" in_ns h1 ip link show "$host_end"
