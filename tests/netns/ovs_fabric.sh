@@ -6,7 +6,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 command -v ovs-vswitchd >/dev/null || { echo "no Open vSwitch here"; exit 77; }
-# shellcheck source=tests/lib.sh
+# shellcheck disable=SC1091  # not beside this script
 . "$here/../lib.sh"
 DRIVER=${FABRIC_DRIVER:-$here/../../build/dev/tests/netns/fabric_driver}
 [ -x "$DRIVER" ] || { echo "no $DRIVER: build the dev preset first"; exit 77; }
