@@ -51,7 +51,11 @@ Task<void> keep_membership(runtime::Runtime& runtime, AgentProgram& program, Age
 }
 
 Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, AgentFlags flags) {
-  const FabricChoice choice{.name = flags.fabric, .host = config.agent.host};
+  const FabricChoice choice{.name = flags.fabric,
+                            .host = config.agent.host,
+                            .ovs_run_dir = flags.ovs_run_dir,
+                            .ovs_datapath = flags.ovs_datapath,
+                            .mtu = flags.mtu};
   FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric, make_fabric(runtime, choice));
   runtime::EpollProcesses processes(runtime);
   FL_CO_TRY(const std::unique_ptr<AgentProgram> program,
@@ -118,6 +122,14 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
   command->add_option("--join-dir", flags->join_dir,
                       "Folder of `fairlead join`, instead of --kubeconfig");
+  command->add_option("--ovs-run-dir", flags->ovs_run_dir, "Fabric ovs: where db.sock is")
+      ->capture_default_str();
+  command->add_option("--ovs-datapath", flags->ovs_datapath,
+                      "Fabric ovs: netdev for the userspace datapath; default: the kernel's");
+  command
+      ->add_option("--mtu", flags->mtu,
+                   "Fabric ovs: of attachments (50 below the underlay's, 70 on IPv6)")
+      ->capture_default_str();
   command->add_option("--audit-interval", flags->audit_interval, "How often the fabric is audited")
       ->capture_default_str();
   command

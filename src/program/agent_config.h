@@ -13,6 +13,9 @@ struct AgentFlags {
   std::string node;
   std::string host_ip;
   std::string fabric = "log";
+  std::string ovs_run_dir = "/var/run/openvswitch";
+  std::string ovs_datapath;
+  std::uint32_t mtu = 1450;
   std::string kubeconfig;
   std::string join_dir;
   std::vector<std::string> allowed_programs;

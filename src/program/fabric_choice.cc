@@ -2,6 +2,7 @@
 
 #include "fabric/linux/vxlan_fabric.h"
 #include "fabric/log_fabric.h"
+#include "fabric/ovs/ovs_fabric.h"
 
 namespace fairlead::program {
 namespace {
@@ -18,10 +19,20 @@ Result<std::unique_ptr<fabric::Fabric>> make_vxlan(runtime::Runtime& runtime,
                                                fabric::kernel::VxlanOptions{.local = choice.host});
 }
 
+Result<std::unique_ptr<fabric::Fabric>> make_ovs(runtime::Runtime& runtime,
+                                                 const FabricChoice& choice) {
+  return std::make_unique<fabric::ovs::OvsFabric>(
+      runtime, fabric::ovs::OvsOptions{.run_directory = choice.ovs_run_dir,
+                                       .datapath_type = choice.ovs_datapath,
+                                       .local_ip = choice.host,
+                                       .mtu = choice.mtu});
+}
+
 // A line for each.
 constexpr std::pair<const char*, Make> kFabrics[] = {
     {"log", make_log},
     {"vxlan", make_vxlan},
+    {"ovs", make_ovs},
 };
 
 }  // namespace

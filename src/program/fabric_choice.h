@@ -13,6 +13,10 @@ namespace fairlead::program {
 struct FabricChoice {
   std::string name;
   Ip host;  // this node's end of the tunnels
+  // Of ovs only; see fabric/ovs/ovs_fabric.h.
+  std::string ovs_run_dir;
+  std::string ovs_datapath;
+  std::uint32_t mtu = 1450;
 };
 
 std::vector<std::string> fabric_names();

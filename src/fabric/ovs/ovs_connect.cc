@@ -1,0 +1,283 @@
+// OvsFabric: connecting, preparing the bridge, and following what the database tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "fabric/ovs/flows.h"
+#include "fabric/ovs/ovs_fabric.h"
+
+namespace fairlead::fabric::ovs {
+namespace {
+
+constexpr std::string_view kTunnelPort = "fl-vtep";
+constexpr std::string_view kMark = "fairlead";
+constexpr std::chrono::milliseconds kFirstRetry{100};
+constexpr std::chrono::milliseconds kLongestRetry{2000};
+constexpr std::chrono::seconds kPatience{10};
+
+const wire::ovsdb::Value& column(const wire::ovsdb::Row& row, std::string_view name) {
+  static const wire::ovsdb::Value kNone;
+  const auto found = row.find(name);
+  return found == row.end() ? kNone : found->second;
+}
+
+Task<Result<>> wait_for(runtime::Signal& signal) { co_return co_await signal.wait(); }
+
+}  // namespace
+
+Task<Result<>> OvsFabric::connect() {
+  ready_ = false;
+  if (!ovsdb_.connected()) {
+    FL_CO_CHECKED(co_await ovsdb_.connect());
+  }
+  FL_CO_CHECKED(co_await ensure_bridge());
+  FL_CO_CHECKED(co_await ensure_tunnel());
+  if (!openflow_.connected()) {
+    FL_CO_CHECKED(co_await connect_bridge());
+  }
+  FL_CO_CHECKED(co_await observe_flows());
+  FL_CO_CHECKED(co_await observe_links());
+  std::vector<FlowChange> base;
+  if (auto change = plan_base_flows(observed_, static_cast<std::uint32_t>(tunnel_)))
+    base.push_back(std::move(*change));
+  Failures failures;
+  co_await change_flows(std::move(base), failures);
+  if (!failures.empty()) co_return fail(failures.begin()->second.context("ovs: first flows"));
+  ready_ = ovsdb_.connected() && openflow_.connected();
+  if (!ready_) co_return fail(Code::unavailable, "ovs: lost again");
+  connection_changed_.notify();
+  co_return Result<>{};
+}
+
+Task<Result<>> OvsFabric::ensure_bridge() {
+  using namespace wire::ovsdb;  // NOLINT
+  using Texts = std::map<std::string, std::string>;
+  if (bridges_.contains(options_.bridge)) {
+    if (bridge_marks_[options_.bridge] != kMark)
+      co_return fail(Code::conflict,
+                     "ovs: bridge " + options_.bridge + " exists and was made by somebody else");
+    co_return Result<>{};
+  }
+  const Row interface = {{"name", options_.bridge}, {"type", "internal"}};
+  const Row port = {{"name", options_.bridge}, {"interfaces", NamedUuid{"i"}}};
+  const Row bridge = {{"name", options_.bridge},
+                      {"ports", NamedUuid{"p"}},
+                      {"fail_mode", "secure"},
+                      {"datapath_type", options_.datapath_type},
+                      {"external_ids", Texts{{std::string(kMark), "bridge"}}}};
+  JsonArray operations;
+  operations.push_back(insert("Interface", interface, "i"));
+  operations.push_back(insert("Port", port, "p"));
+  operations.push_back(insert("Bridge", bridge, "b"));
+  operations.push_back(mutate("Open_vSwitch", {}, {{"bridges", "insert", NamedUuid{"b"}}}));
+  auto results = co_await ovsdb_.transact(std::move(operations));
+  if (!results) co_return fail(std::move(results).error().context("make bridge"));
+  co_return Result<>{};
+}
+
+// The one port through which every tunnel goes.
+Task<Result<>> OvsFabric::ensure_tunnel() {
+  using namespace wire::ovsdb;  // NOLINT
+  std::map<std::string, std::string> wanted = {{"key", "flow"}, {"remote_ip", "flow"}};
+  if (options_.local_ip) wanted["local_ip"] = options_.local_ip->to_string();
+  const std::string name(kTunnelPort);
+  if (!port_uuids_.contains(name)) {
+    const Row interface = {{"name", name}, {"type", "vxlan"}, {"options", wanted}};
+    const Row port = {{"name", name}, {"interfaces", NamedUuid{"i"}}};
+    JsonArray operations;
+    operations.push_back(insert("Interface", interface, "i"));
+    operations.push_back(insert("Port", port, "p"));
+    operations.push_back(
+        mutate("Bridge", {{"name", "==", options_.bridge}}, {{"ports", "insert", NamedUuid{"p"}}}));
+    auto results = co_await ovsdb_.transact(std::move(operations));
+    if (!results) co_return fail(std::move(results).error().context("make tunnel port"));
+  } else {
+    JsonArray operations;
+    operations.push_back(select("Bridge", {{"name", "==", options_.bridge}}, {"ports"}));
+    operations.push_back(select("Interface", {{"name", "==", name}}, {"options"}));
+    FL_CO_TRY(const auto results, co_await ovsdb_.transact(std::move(operations)));
+    const Uuid tunnel{port_uuids_[name]};
+    const auto& rows = results[0].rows;
+    const std::vector<Uuid> ports =
+        rows.empty() ? std::vector<Uuid>{} : column(rows[0], "ports").uuids();
+    if (std::ranges::find(ports, tunnel) == ports.end())
+      co_return fail(Code::conflict, "ovs: port " + name + " is on another bridge");
+    if (results[1].rows.empty() || column(results[1].rows[0], "options").texts() != wanted) {
+      JsonArray repair;
+      repair.push_back(update("Interface", {{"name", "==", name}}, {{"options", wanted}}));
+      FL_CO_CHECKED(co_await ovsdb_.transact(std::move(repair)));
+    }
+  }
+  const Instant until = runtime_.now() + kPatience;
+  while (tunnel_ <= 0) {
+    if (!ovsdb_.connected()) co_return fail(Code::unavailable, "ovsdb: not connected");
+    const Result<> woken =
+        co_await runtime::with_timeout(runtime_, until - runtime_.now(), wait_for(rows_changed_));
+    if (!woken) co_return fail(woken.error().context("ovs: no number for port " + name));
+  }
+  co_return Result<>{};
+}
+
+// The socket appears when ovs-vswitchd has taken up the bridge.
+Task<Result<>> OvsFabric::connect_bridge() {
+  const Instant until = runtime_.now() + kPatience;
+  for (;;) {
+    const Result<> connected = co_await openflow_.connect();
+    if (connected || runtime_.now() >= until) co_return connected;
+    FL_CO_CHECKED(co_await runtime::sleep(runtime_, kFirstRetry));
+  }
+}
+
+Task<Result<>> OvsFabric::observe_flows() {
+  std::map<std::uint64_t, std::uint64_t> flows;
+  const auto each = [&flows](const wire::openflow::Flow& flow) {
+    flows[flow.cookie] += fingerprint(flow);
+  };
+  FL_CO_CHECKED(co_await openflow_.dump(each));
+  observed_.flows = std::move(flows);
+  co_return Result<>{};
+}
+
+Task<Result<>> OvsFabric::observe_links() {
+  const auto work = [] { return list_links(kAliasPrefix); };
+  FL_CO_TRY(const std::vector<Link> links, co_await runtime::blocking(runtime_, work));
+  observed_.links.clear();
+  for (const Link& link : links) observed_.links.insert(link.name);
+  co_return Result<>{};
+}
+
+Task<void> OvsFabric::keep_connected() {
+  std::chrono::milliseconds pause = kFirstRetry;
+  for (;;) {
+    // One at a time: whoever is at it will notice the loss and end.
+    if (connected() || changing_) {
+      const Result<> woken = co_await connection_changed_.wait();
+      if (!woken) co_return;
+      continue;
+    }
+    const Result<> slept = co_await runtime::sleep(runtime_, pause);
+    if (!slept) co_return;
+    if (changing_) continue;
+    Result<> connected;
+    {
+      const Busy busy(changing_, connection_changed_);
+      connected = co_await connect();
+    }
+    if (connected) {
+      log::info("connected to Open vSwitch again", {{"bridge", options_.bridge}});
+      pause = kFirstRetry;
+      disturbed_.notify();
+    } else {
+      if (connected.error().code == Code::cancelled) co_return;
+      pause = std::min(2 * pause, kLongestRetry);
+    }
+  }
+}
+
+Task<Result<>> OvsFabric::wait_connected() {
+  if (!kept_) co_return fail(Code::unavailable, "ovs: not open");
+  const Instant until = runtime_.now() + kPatience;
+  while (!connected()) {
+    const Result<> woken = co_await runtime::with_timeout(runtime_, until - runtime_.now(),
+                                                          wait_for(connection_changed_));
+    if (!woken && woken.error().code == Code::timeout)
+      co_return fail(Code::unavailable, "ovs: not connected");
+    if (!woken) co_return woken;
+  }
+  if (tunnel_ > 0) co_return Result<>{};
+  const Busy busy(changing_, connection_changed_);
+  co_return co_await ensure_tunnel();
+}
+
+void OvsFabric::on_end(const Error& error) {
+  if (std::exchange(ready_, false))
+    log::warning("lost Open vSwitch", {{"bridge", options_.bridge}, {"error", error.message}});
+  rows_changed_.notify();
+  connection_changed_.notify();
+}
+
+void OvsFabric::on_row(const std::string& table, const std::string& uuid,
+                       const wire::ovsdb::Row* row) {
+  if (table == "Interface") {
+    on_interface(uuid, row);
+  } else if (table == "Open_vSwitch") {
+    if (row) current_config_ = column(*row, "cur_cfg").number().value_or(0);
+  } else if (table == "Port") {
+    if (const auto before = port_names_.find(uuid); before != port_names_.end()) {
+      port_uuids_.erase(before->second);
+      port_names_.erase(before);
+    }
+    if (row) {
+      const std::string name(column(*row, "name").text());
+      port_names_[uuid] = name;
+      port_uuids_[name] = uuid;
+    }
+  } else if (table == "Bridge") {
+    std::erase_if(bridges_, [&](const auto& bridge) { return bridge.second == uuid; });
+    if (row) {
+      const std::string name(column(*row, "name").text());
+      bridges_[name] = uuid;
+      bridge_marks_[name] = column(*row, "external_ids").texts().contains(std::string(kMark))
+                                ? std::string(kMark)
+                                : std::string();
+    }
+  }
+  rows_changed_.notify();
+}
+
+void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* row) {
+  const auto disturb = [this](bool really) {
+    if (really && !changing_ && ready_) disturbed_.notify();
+  };
+  // While we change things, what had a number and gets another is still none of our doing.
+  const auto renumbered = [this](std::int64_t before, std::int64_t now) {
+    missed_ = missed_ || (changing_ && before > 0 && before != now);
+  };
+  if (row && column(*row, "name").text() == kTunnelPort) {
+    const std::int64_t before = tunnel_;
+    tunnel_interface_ = uuid;
+    tunnel_ = column(*row, "ofport").number().value_or(0);
+    disturb(before != tunnel_);
+    renumbered(before, tunnel_);
+    return;
+  }
+  if (uuid == tunnel_interface_) {
+    tunnel_interface_.clear();
+    tunnel_ = 0;
+    disturb(true);
+    return;
+  }
+  std::map<std::string, std::string> record;
+  if (row) record = column(*row, "external_ids").texts();
+  const auto bridge = record.find(std::string(kRecordBridge));
+  const bool ours = row && bridge != record.end() && bridge->second == options_.bridge;
+  std::string id;
+  if (ours) id = record.contains(std::string(kRecordId)) ? record.at(std::string(kRecordId)) : "";
+
+  const auto known = interfaces_.find(uuid);
+  if (known != interfaces_.end() && (!ours || known->second != id)) {
+    observed_.ports.erase(known->second);
+    interfaces_.erase(known);
+    disturb(true);
+  }
+  if (!ours || id.empty()) return;
+  ObservedPort port{.name = std::string(column(*row, "name").text()),
+                    .station = decode_record(record),
+                    .number = column(*row, "ofport").number().value_or(0),
+                    .error = std::string(column(*row, "error").text()),
+                    .interface = column(*row, "ifindex").number().value_or(0)};
+  interfaces_[uuid] = id;
+  const auto before = observed_.ports.find(id);
+  const bool changed = before == observed_.ports.end() || before->second.number != port.number ||
+                       (before->second.interface > 0 && port.interface == 0);
+  if (before != observed_.ports.end()) {
+    renumbered(before->second.number, port.number);
+    missed_ = missed_ || (changing_ && before->second.interface > 0 && port.interface == 0);
+  }
+  observed_.ports.insert_or_assign(id, std::move(port));
+  disturb(changed);
+}
+
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,135 @@
+// OvsFabric: virtual networks on Open vSwitch, through its database (ports) and its bridge's
+// control socket (flows). Needs Open vSwitch 2.11 or newer, kernel or userspace datapath.
+//
+// One bridge is ours, marked as such in the database; other bridges are not looked at. It has one
+// VXLAN port for all tunnels and a port for each local attachment: the host's end of a veth pair,
+// because an internal port of a userspace datapath that was moved into a guest is lost when
+// ovs-vswitchd restarts.
+//
+// What an attachment is stands in the record beside its port, so that a new process adopts it; what
+// its flows are is compared by fingerprints, so that the process need not hold all of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "fabric/links.h"
+#include "fabric/ovs/openflow_client.h"
+#include "fabric/ovs/ovsdb_client.h"
+#include "fabric/ovs/plan.h"
+#include "runtime/runtime.h"
+#include "runtime/scope.h"
+
+namespace fairlead::fabric::ovs {
+
+// What VXLAN leaves of the underlay's MTU.
+constexpr std::uint32_t tunnel_mtu(std::uint32_t underlay, bool over_ipv6) {
+  return underlay - (over_ipv6 ? 70 : 50);
+}
+
+struct OvsOptions {
+  std::string run_directory = "/var/run/openvswitch";  // with db.sock and the bridge's socket
+  std::string bridge = "fairlead";
+  std::string datapath_type;   // "netdev" for the userspace datapath; empty: the kernel's
+  std::optional<Ip> local_ip;  // the tunnel's own end; nullopt: as the host routes
+  std::uint32_t mtu = 1450;    // of attachments
+};
+
+// Marks the fabric busy for as long as it lives; then tells who waits for that.
+class Busy {
+ public:
+  Busy(bool& flag, runtime::Signal& idle) : flag_(flag), idle_(idle), before_(flag) {
+    flag_ = true;
+  }
+  ~Busy() {
+    flag_ = before_;
+    if (!flag_) idle_.notify();
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  bool& flag_;
+  runtime::Signal& idle_;
+  bool before_;
+};
+
+class OvsFabric final : public Fabric {
+ public:
+  OvsFabric(runtime::Runtime& runtime, OvsOptions options);
+
+  std::string_view name() const override { return "ovs"; }
+  Task<Result<>> open() override;
+  std::vector<Station> local_stations() const override;
+  Task<std::vector<Outcome>> apply(const Desired& desired,
+                                   std::span<const std::string> ids) override;
+  Task<Result<Audit>> audit(const Desired& desired) override;
+  runtime::Signal& disturbed() override { return disturbed_; }
+  std::uint32_t mtu() const override { return options_.mtu; }
+
+ private:
+  using Failures = std::map<std::string, Error, std::less<>>;
+
+  // Connecting, and what the bridge has in any case.
+  Task<Result<>> connect();
+  Task<Result<>> ensure_bridge();
+  Task<Result<>> ensure_tunnel();
+  Task<Result<>> connect_bridge();
+  Task<Result<>> observe_flows();
+  Task<Result<>> observe_links();
+  Task<void> keep_connected();
+  Task<Result<>> wait_connected();
+  bool connected() const { return ready_ && ovsdb_.connected() && openflow_.connected(); }
+
+  // What the database tells.
+  void on_row(const std::string& table, const std::string& uuid, const wire::ovsdb::Row* row);
+  void on_interface(const std::string& uuid, const wire::ovsdb::Row* row);
+  void on_end(const Error& error);
+
+  // The steps of apply(). Failures of single stations are noted, and the steps go on.
+  Task<std::set<std::string>> bring(const Desired& desired, const std::vector<std::string>& ids,
+                                    std::vector<FlowChange> more, Failures& failures);
+  Task<void> make_links(const Desired& desired, const std::vector<std::string>& ids,
+                        Failures& failures);
+  Task<void> make_ports(const Desired& desired, const std::vector<std::string>& ids,
+                        Failures& failures);
+  Task<Result<>> insert_ports(const Desired& desired, const std::vector<std::string>& ids);
+  Task<void> update_records(const Desired& desired, const std::vector<std::string>& ids,
+                            Failures& failures);
+  Task<void> wait_numbers(const Desired& desired, const std::vector<std::string>& ids,
+                          Failures& failures);
+  Task<void> change_flows(std::vector<FlowChange> changes, Failures& failures);
+  Task<void> remove_ports(const std::vector<std::string>& ids, Failures& failures);
+  Task<Result<>> settle();
+
+  runtime::Runtime& runtime_;
+  OvsOptions options_;
+  runtime::Signal disturbed_;
+  runtime::Signal rows_changed_;
+  runtime::Signal connection_changed_;  // or not busy any more
+
+  Observed observed_;
+  std::map<std::string, std::string, std::less<>> bridges_;       // name → UUID
+  std::map<std::string, std::string, std::less<>> bridge_marks_;  // name → whose
+  std::map<std::string, std::string, std::less<>> port_names_;    // UUID → name
+  std::map<std::string, std::string, std::less<>> port_uuids_;    // name → UUID
+  std::map<std::string, std::string, std::less<>> interfaces_;    // UUID → attachment
+  std::string tunnel_interface_;                                  // UUID
+  std::int64_t tunnel_ = 0;                                       // port number
+  std::int64_t current_config_ = 0;  // what the switch has carried out, as it counts
+  bool ready_ = false;               // connected, prepared, observed
+  bool changing_ = false;            // what rows tell now is our own doing
+  bool missed_ = false;              // while changing: something else moved, look again
+  bool kept_ = false;
+
+  OvsdbClient ovsdb_;
+  OpenFlowClient openflow_;
+  runtime::Scope scope_;  // last: its tasks use all of the above
+};
+
+}  // namespace fairlead::fabric::ovs

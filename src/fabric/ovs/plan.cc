@@ -1,0 +1,151 @@
+#include "fabric/ovs/plan.h"
+
+#include <charconv>
+
+#include "fabric/names.h"
+#include "fabric/ovs/flows.h"
+
+namespace fairlead::fabric::ovs {
+namespace {
+
+constexpr std::string_view kRecordVni = "fairlead-vni";
+constexpr std::string_view kRecordMac = "fairlead-mac";
+constexpr std::string_view kRecordAddresses = "fairlead-addresses";
+constexpr std::string_view kRecordInterface = "fairlead-interface";
+
+const Station* find(const Desired& desired, const std::string& id) {
+  const auto found = desired.find(id);
+  return found == desired.end() ? nullptr : &found->second;
+}
+
+const ObservedPort* find_port(const Observed& observed, std::string_view id) {
+  const auto found = observed.ports.find(id);
+  return found == observed.ports.end() ? nullptr : &found->second;
+}
+
+std::string_view value_of(const std::map<std::string, std::string>& record, std::string_view key) {
+  const auto found = record.find(std::string(key));
+  return found == record.end() ? std::string_view{} : std::string_view(found->second);
+}
+
+std::optional<std::uint64_t> flows_of(const Observed& observed, std::uint64_t cookie) {
+  const auto found = observed.flows.find(cookie);
+  return found == observed.flows.end() ? std::nullopt : std::optional(found->second);
+}
+
+// The flows it should have; nullopt: cannot be said, its port has no number.
+std::optional<std::vector<wire::openflow::Flow>> wanted_flows(const Station* station,
+                                                              const Observed& observed,
+                                                              std::uint32_t tunnel) {
+  if (!station) return std::vector<wire::openflow::Flow>{};
+  if (!station->local()) return station_flows(*station, 0, tunnel);
+  const ObservedPort* port = find_port(observed, station->id);
+  if (!port || port->number <= 0) return std::nullopt;
+  return station_flows(*station, static_cast<std::uint32_t>(port->number), tunnel);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> encode_record(const Station& station, std::string_view bridge) {
+  std::string addresses;
+  for (const Ip& ip : station.addresses)
+    addresses += (addresses.empty() ? "" : ",") + ip.to_string();
+  return {{std::string(kRecordId), station.id},
+          {std::string(kRecordBridge), std::string(bridge)},
+          {std::string(kRecordVni), std::to_string(station.vni)},
+          {std::string(kRecordMac), station.mac.to_string()},
+          {std::string(kRecordAddresses), addresses},
+          {std::string(kRecordInterface), station.interface}};
+}
+
+std::optional<Station> decode_record(const std::map<std::string, std::string>& record) {
+  Station station;
+  station.id = value_of(record, kRecordId);
+  station.interface = value_of(record, kRecordInterface);
+  const std::string_view vni = value_of(record, kRecordVni);
+  const auto [end, error] = std::from_chars(vni.data(), vni.data() + vni.size(), station.vni);
+  const auto mac = Mac::parse(value_of(record, kRecordMac));
+  if (error != std::errc() || end != vni.data() + vni.size() || !mac) return std::nullopt;
+  if (station.id.empty() || station.interface.empty()) return std::nullopt;
+  station.mac = *mac;
+  for (std::string_view rest = value_of(record, kRecordAddresses); !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const auto ip = Ip::parse(rest.substr(0, comma));
+    if (!ip) return std::nullopt;
+    station.addresses.push_back(*ip);
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return station;
+}
+
+std::string alias_of(std::string_view id) { return std::string(kAliasPrefix) + std::string(id); }
+
+PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
+                    const Observed& observed) {
+  PortPlan plan;
+  for (const std::string& id : ids) {
+    const Station* station = find(desired, id);
+    const ObservedPort* port = find_port(observed, id);
+    if (!station || !station->local()) {
+      if (port) plan.remove.push_back(id);
+      continue;
+    }
+    const std::string host = host_interface_name(station->interface);
+    // The guest may have its end anywhere: another name or MAC takes another interface. A switch
+    // that lost the interface does not take up a new one of that name: it takes another port.
+    const bool same =
+        port && port->station && port->name == host && port->station->mac == station->mac &&
+        port->station->interface == station->interface && observed.links.contains(host);
+    if (port && !same) plan.replace.push_back(id);
+    if (!same && (port || !observed.links.contains(host))) plan.links.push_back(id);
+    if (!same)
+      plan.ports.push_back(id);
+    else if (*port->station != *station)
+      plan.records.push_back(id);
+  }
+  return plan;
+}
+
+std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
+                                   const Observed& observed, std::uint32_t tunnel) {
+  std::vector<FlowChange> changes;
+  for (const std::string& id : ids) {
+    auto wanted = wanted_flows(find(desired, id), observed, tunnel);
+    if (!wanted) continue;
+    const std::uint64_t cookie = cookie_of(id);
+    const auto present = flows_of(observed, cookie);
+    if (wanted->empty() ? !present : present == fingerprint(*wanted)) continue;
+    changes.push_back({id, cookie, present.has_value(), std::move(*wanted)});
+  }
+  return changes;
+}
+
+std::optional<FlowChange> plan_base_flows(const Observed& observed, std::uint32_t tunnel) {
+  std::vector<wire::openflow::Flow> wanted = base_flows(tunnel);
+  const auto present = flows_of(observed, kBaseCookie);
+  if (present == fingerprint(wanted)) return std::nullopt;
+  return FlowChange{"", kBaseCookie, present.has_value(), std::move(wanted)};
+}
+
+std::vector<FlowChange> plan_stray_flows(const Desired& desired, const Observed& observed) {
+  std::set<std::uint64_t> known = {kBaseCookie};
+  for (const auto& [id, station] : desired) known.insert(cookie_of(id));
+  for (const auto& [id, port] : observed.ports) known.insert(cookie_of(id));
+  std::vector<FlowChange> changes;
+  for (const auto& [cookie, flows] : observed.flows)
+    if (!known.contains(cookie)) changes.push_back({"", cookie, true, {}});
+  return changes;
+}
+
+bool is_complete(const Station& station, const Observed& observed, std::uint32_t tunnel) {
+  const std::string ids[] = {station.id};
+  const Desired desired = {{station.id, station}};
+  if (station.local()) {
+    const ObservedPort* port = find_port(observed, station.id);
+    if (!port || port->number <= 0) return false;
+  }
+  return plan_ports(desired, ids, observed) == PortPlan{} &&
+         plan_flows(desired, ids, observed, tunnel).empty();
+}
+
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,75 @@
+// What to change on the switch: pure functions from what is desired and what was observed. The
+// switch gives a port its number only when the port exists, so a plan has two halves: the ports
+// first, then the flows that name them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "wire/openflow.h"
+
+namespace fairlead::fabric::ovs {
+
+// A port of ours, as the database and the switch have it.
+struct ObservedPort {
+  std::string name;                // of the Linux interface: the host's end
+  std::optional<Station> station;  // what its record says; nullopt: unreadable
+  std::int64_t number = 0;         // 0: none yet; negative: the switch cannot use the interface
+  std::string error;
+  std::int64_t interface = 0;  // the kernel's number of it, as the switch sees it; 0: gone
+};
+
+struct Observed {
+  std::map<std::string, ObservedPort, std::less<>> ports;  // by attachment
+  std::set<std::string, std::less<>> links;                // host ends that exist
+  std::map<std::uint64_t, std::uint64_t> flows;            // cookie → fingerprint of its flows
+};
+
+// The record of a station beside its port, and back.
+std::map<std::string, std::string> encode_record(const Station& station, std::string_view bridge);
+std::optional<Station> decode_record(const std::map<std::string, std::string>& record);
+constexpr std::string_view kRecordId = "fairlead-id";
+constexpr std::string_view kRecordBridge = "fairlead-bridge";
+
+// The alias of the host's end.
+constexpr std::string_view kAliasPrefix = "fairlead ovs ";
+std::string alias_of(std::string_view id);
+
+struct PortPlan {
+  std::vector<std::string> replace;  // ids whose interface must go before it is made anew
+  std::vector<std::string> links;    // ids whose pair of interfaces is to be made
+  std::vector<std::string> ports;    // ids whose port is to be made
+  std::vector<std::string> records;  // ids whose port stays but whose record changes
+  std::vector<std::string> remove;   // ids whose port and interfaces go, after the flows
+  bool operator==(const PortPlan&) const = default;
+};
+PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
+                    const Observed& observed);
+
+// All flows of one cookie go and these come, at once.
+struct FlowChange {
+  std::string id;  // empty: nobody's
+  std::uint64_t cookie = 0;
+  bool remove = false;
+  std::vector<wire::openflow::Flow> add;
+  bool operator==(const FlowChange&) const = default;
+};
+// Local stations whose port has no number are passed over.
+std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
+                                   const Observed& observed, std::uint32_t tunnel);
+// What every bridge has, whatever it carries.
+std::optional<FlowChange> plan_base_flows(const Observed& observed, std::uint32_t tunnel);
+// Flows that belong to nothing desired.
+std::vector<FlowChange> plan_stray_flows(const Desired& desired, const Observed& observed);
+
+// Everything about the station with this id is as desired.
+bool is_complete(const Station& station, const Observed& observed, std::uint32_t tunnel);
+
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,155 @@
+#include "fabric/ovs/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "fabric/names.h"
+#include "fabric/ovs/flows.h"
+
+namespace fairlead::fabric::ovs {
+namespace {
+
+constexpr std::uint32_t kTunnel = 1;
+
+Station local(const std::string& id, Vni vni = 7, const std::string& ip = "10.0.0.10") {
+  Station station;
+  station.id = id;
+  station.vni = vni;
+  station.mac = *Mac::parse("02:00:00:00:00:0a");
+  station.addresses = {*Ip::parse(ip), *Ip::parse("fd00::10")};
+  station.interface = guest_interface_name(id);
+  return station;
+}
+
+Station remote(const std::string& id, const std::string& host = "192.0.2.2") {
+  Station station = local(id);
+  station.interface.clear();
+  station.host = *Ip::parse(host);
+  return station;
+}
+
+// What a switch would hold after carrying out everything for these stations; ports from 2 on.
+Observed carried(const std::vector<Station>& stations) {
+  Observed observed;
+  std::int64_t number = 1;
+  for (const Station& station : stations) {
+    std::uint32_t port = 0;
+    if (station.local()) {
+      const std::string host = host_interface_name(station.interface);
+      port = static_cast<std::uint32_t>(++number);
+      observed.ports[station.id] = {host, station, number, "", 10 + number};
+      observed.links.insert(host);
+    }
+    observed.flows[cookie_of(station.id)] = fingerprint(station_flows(station, port, kTunnel));
+  }
+  observed.flows[kBaseCookie] = fingerprint(base_flows(kTunnel));
+  return observed;
+}
+
+Desired desire(const std::vector<Station>& stations) {
+  Desired desired;
+  for (const Station& station : stations) desired.emplace(station.id, station);
+  return desired;
+}
+
+const std::vector<std::string> kA = {"a"};
+
+// What is as desired needs no change at all.
+TEST(OvsPlan, NothingToDo) {
+  const Desired desired = desire({local("a"), remote("b")});
+  const Observed observed = carried({local("a"), remote("b")});
+  const std::vector<std::string> ids = {"a", "b", "c"};
+  EXPECT_EQ(plan_ports(desired, ids, observed), PortPlan{});
+  EXPECT_TRUE(plan_flows(desired, ids, observed, kTunnel).empty());
+  EXPECT_EQ(plan_base_flows(observed, kTunnel), std::nullopt);
+  EXPECT_TRUE(plan_stray_flows(desired, observed).empty());
+  EXPECT_TRUE(is_complete(local("a"), observed, kTunnel));
+}
+
+// Each way in which a port can differ, and the least that mends it.
+TEST(OvsPlan, Ports) {
+  Station renamed = local("a");
+  renamed.interface = "fl0000000000001";
+  Station other_mac = local("a");
+  other_mac.mac = *Mac::parse("02:00:00:00:00:0b");
+  Observed no_link = carried({local("a")});
+  no_link.links.clear();
+  Observed no_port = carried({local("a")});
+  no_port.ports.clear();
+  Observed unreadable = carried({local("a")});
+  unreadable.ports["a"].station.reset();
+  const PortPlan anew{.replace = kA, .links = kA, .ports = kA, .records = {}, .remove = {}};
+  struct Case {
+    std::string_view name;
+    Desired desired;
+    Observed observed;
+    PortPlan plan;
+  };
+  const Case cases[] = {
+      {"new", desire({local("a")}), {}, {.links = kA, .ports = kA}},
+      {"only the link was made", desire({local("a")}), no_port, {.ports = kA}},
+      {"the link is gone", desire({local("a")}), no_link, anew},
+      {"another MAC", desire({other_mac}), carried({local("a")}), anew},
+      {"another name", desire({renamed}), carried({local("a")}), anew},
+      {"an unreadable record", desire({local("a")}), unreadable, anew},
+      {"another VNI", desire({local("a", 8)}), carried({local("a")}), {.records = kA}},
+      {"not desired", {}, carried({local("a")}), {.remove = kA}},
+      {"moved to another host", desire({remote("a")}), carried({local("a")}), {.remove = kA}},
+      {"remote", desire({remote("a")}), {}, {}},
+  };
+  for (const Case& c : cases) EXPECT_EQ(plan_ports(c.desired, kA, c.observed), c.plan) << c.name;
+}
+
+// Flows change as one per station: the old ones go and the new ones come.
+TEST(OvsPlan, Flows) {
+  const auto added = plan_flows(desire({remote("a")}), kA, {}, kTunnel);
+  ASSERT_EQ(added.size(), 1u);
+  EXPECT_FALSE(added[0].remove);
+  EXPECT_EQ(added[0].add, station_flows(remote("a"), 0, kTunnel));
+
+  const auto moved = plan_flows(desire({remote("a", "192.0.2.3")}), kA, carried({remote("a")}), 1);
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_TRUE(moved[0].remove);
+  EXPECT_FALSE(moved[0].add.empty());
+
+  const auto removed = plan_flows({}, kA, carried({remote("a")}), kTunnel);
+  ASSERT_EQ(removed.size(), 1u);
+  EXPECT_TRUE(removed[0].remove);
+  EXPECT_TRUE(removed[0].add.empty());
+
+  // A restarted switch may number its ports otherwise: everything that names them is made anew.
+  Observed renumbered = carried({local("a")});
+  renumbered.ports["a"].number = 9;
+  EXPECT_EQ(plan_flows(desire({local("a")}), kA, renumbered, kTunnel).size(), 1u);
+  EXPECT_EQ(plan_flows(desire({remote("a")}), kA, carried({remote("a")}), kTunnel + 1).size(), 1u);
+  EXPECT_TRUE(plan_base_flows(carried({}), kTunnel + 1).has_value());
+  // Without a number nothing can be said, and what is there stays.
+  renumbered.ports["a"].number = 0;
+  EXPECT_TRUE(plan_flows(desire({local("a")}), kA, renumbered, kTunnel).empty());
+  EXPECT_FALSE(is_complete(local("a"), renumbered, kTunnel));
+}
+
+// Flows of nobody go; those of a port that is still there are left to its own removal.
+TEST(OvsPlan, StrayFlows) {
+  Observed observed = carried({local("a"), remote("b"), remote("c")});
+  observed.flows[0] = 4711;  // somebody's
+  const auto stray = plan_stray_flows(desire({remote("b")}), observed);
+  ASSERT_EQ(stray.size(), 2u);
+  EXPECT_EQ(stray[0], (FlowChange{"", 0, true, {}}));
+  EXPECT_EQ(stray[1], (FlowChange{"", cookie_of("c"), true, {}}));
+}
+
+// What stands beside a port tells a later process all of a station; damaged records tell nothing.
+TEST(OvsPlan, Records) {
+  const Station station = local("a");
+  const auto record = encode_record(station, "fairlead");
+  EXPECT_EQ(decode_record(record), station);
+  for (const auto& [key, value] : record) {
+    if (key == kRecordBridge) continue;
+    auto damaged = record;
+    damaged[key] = key == kRecordId || key == "fairlead-interface" ? "" : "x";
+    EXPECT_EQ(decode_record(damaged), std::nullopt) << key;
+  }
+}
+
+}  // namespace
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,290 @@
+#!/bin/bash
+# time-limit: 240
+# The ovs fabric on real Open vSwitch: two hosts in network namespaces, joined by a bridge in a third,
+# each with its own ovsdb-server and ovs-vswitchd (userspace datapath), and guests in namespaces of
+# their own.
+here=$(cd "$(dirname "$0")" && pwd)
+[ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
+command -v ovs-vswitchd >/dev/null || { echo "no Open vSwitch here"; exit 77; }
+# shellcheck disable=SC1091  # not beside this script
+. "$here/../lib.sh"
+DRIVER=${FABRIC_DRIVER:-$here/../../build/dev/tests/netns/fabric_driver}
+[ -x "$DRIVER" ] || { echo "no $DRIVER: build the dev preset first"; exit 77; }
+ns=flo$$
+hosts=(1 2)
+
+teardown() {
+  local status=$? name pid
+  for name in $(ip netns list | awk -v p="^$ns-" '$1 ~ p {print $1}'); do
+    for pid in $(ip netns pids "$name"); do kill -KILL "$pid" 2>/dev/null || true; done
+    ip netns del "$name"
+  done
+  [ "$status" -eq 0 ] || tail -n 8 "$WORK"/*/vswitchd.log "$WORK"/*.out "$WORK"/*.err >&2 2>/dev/null
+  (exit "$status")
+  cleanup
+}
+trap teardown EXIT
+
+# In the background call ip itself: $! is then the program and not a shell around it.
+in_ns() { ip netns exec "$ns-$1" "${@:2}"; }
+add_ns() { ip netns add "$ns-$1"; in_ns "$1" ip link set lo up; }
+
+# --- the underlay and the switches -----------------------------------------------------------------
+add_ns sw
+in_ns sw ip link add br0 type bridge
+in_ns sw ip link set br0 up
+
+start_ovsdb() {
+  local dir=$WORK/h$1
+  OVS_RUNDIR=$dir ip netns exec "$ns-h$1" ovsdb-server "$dir/conf.db" --remote="punix:$dir/db.sock" \
+    --unixctl="$dir/ovsdb.ctl" --log-file="$dir/ovsdb.log" -vconsole:off >/dev/null 2>&1 &
+  DB_PID[$1]=$!
+  STARTED+=($!)
+  wait_until 20 "database of host $1" ovs-vsctl --timeout=2 --db="unix:$dir/db.sock" --no-wait show
+}
+start_vswitchd() {
+  local dir=$WORK/h$1
+  OVS_RUNDIR=$dir ip netns exec "$ns-h$1" ovs-vswitchd "unix:$dir/db.sock" --unixctl="$dir/vswitchd.ctl" \
+    --log-file="$dir/vswitchd.log" -vconsole:off >/dev/null 2>&1 &
+  SWITCH_PID[$1]=$!
+  STARTED+=($!)
+}
+vsctl() { ovs-vsctl --timeout=10 --db="unix:$WORK/h$1/db.sock" "${@:2}"; }
+ofctl() { ovs-ofctl -O OpenFlow14 "$2" "unix:$WORK/h$1/$3.mgmt" "${@:4}"; }
+flags() { echo "--fabric ovs --run-dir $WORK/h$1 --datapath netdev --local-ip 192.0.2.$1 --mtu 1450"; }
+# shellcheck disable=SC2046  # words
+driver() { in_ns "h$1" "$DRIVER" $(flags "$1") "${@:2}"; }
+
+for h in "${hosts[@]}"; do
+  add_ns "h$h"
+  in_ns sw ip link add "p$h" type veth peer name eth0 netns "$ns-h$h"
+  in_ns sw ip link set "p$h" master br0 up
+  in_ns "h$h" ip link set eth0 up
+  mkdir "$WORK/h$h"
+  ovsdb-tool create "$WORK/h$h/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+  start_ovsdb "$h"
+  vsctl "$h" --no-wait init
+  start_vswitchd "$h"
+  # The uplink, and a bridge that belongs to somebody else: neither is ours to touch.
+  vsctl "$h" add-br br-phy -- set bridge br-phy datapath_type=netdev -- add-port br-phy eth0
+  vsctl "$h" add-br other -- set bridge other datapath_type=netdev
+  ofctl "$h" add-flow other "table=3,tcp,tp_dst=4711,actions=normal"
+  in_ns "h$h" ip addr add "192.0.2.$h/24" dev br-phy
+  in_ns "h$h" ip link set br-phy up
+done
+others() {
+  vsctl "$1" --columns=name,ports,fail_mode,external_ids list bridge br-phy other
+  ofctl "$1" dump-flows other --no-stats
+}
+others 2 >"$WORK/others.before"  # of the host whose switch is not restarted
+wait_until 20 "underlay" in_ns h1 ping -c 1 -W 1 192.0.2.2
+wait_until 20 "underlay" in_ns h2 ping -c 1 -W 1 192.0.2.1
+
+# Everything that crosses the underlay, for the end.
+in_ns sw tcpdump -i br0 -U -n -w "$WORK/underlay.pcap" 'udp port 4789' >/dev/null 2>"$WORK/tcpdump.err" &
+STARTED+=($!)
+in_ns sw tcpdump -i p1 -U -n -w "$WORK/wire.pcap" 'udp port 4789' >/dev/null 2>"$WORK/tcpdump2.err" &
+STARTED+=($!)
+wait_until 10 "capture" grep -q listening "$WORK/tcpdump2.err"
+
+# --- who there is: a and b on host 1, c on host 2; x and y with the same addresses in another VNI ----
+python3 - "$WORK" <<'P'
+import json, sys
+stations = [("a", 7, 1, "10.0.0.10", "fd00::10"), ("b", 7, 1, "10.0.0.11", "fd00::11"),
+            ("c", 7, 2, "10.0.0.12", "fd00::12"), ("x", 8, 1, "10.0.0.10", "fd00::10"),
+            ("y", 8, 2, "10.0.0.12", "fd00::12")]
+for host in (1, 2):
+    desired = [dict(id="uid-" + name, vni=vni, mac="02:00:00:00:%02x:%02x" % (vni, ord(name)), addresses=[v4, v6],
+                    **({"local": True} if at == host else {"host": "192.0.2.%d" % at}))
+               for name, vni, at, v4, v6 in stations]
+    json.dump({"stations": desired}, open("%s/desired%d.json" % (sys.argv[1], host), "w"))
+json.dump({"stations": []}, open(sys.argv[1] + "/nothing.json", "w"))
+P
+for h in "${hosts[@]}"; do check "apply on host $h" driver "$h" apply "$WORK/desired$h.json"; done
+driver 1 list >"$WORK/list"
+expect "stations that are complete" '^3$' grep -c uid- "$WORK/list"
+interface_of() { driver "$1" list | jq -r "select(.id == \"uid-$2\") | .interface"; }
+
+# guest HOST NAME IPV4 IPV6: takes its interface into a namespace of its own.
+guest() {
+  local interface
+  interface=$(interface_of "$1" "$2")
+  [ -n "$interface" ] || die "no interface of $2"
+  expect "interface of $2 is down, with the fabric's MTU" 'mtu 1450.*state DOWN' \
+    in_ns "h$1" ip -o link show "$interface"
+  equal "addresses of $2" "$(in_ns "h$1" ip -o addr show dev "$interface")" ""
+  add_ns "$2"
+  in_ns "h$1" ip link set "$interface" netns "$ns-$2" name eth0
+  in_ns "$2" ip link set eth0 up
+  in_ns "$2" ip addr add "$3/24" dev eth0
+  in_ns "$2" ip addr add "$4/64" dev eth0 nodad
+}
+guest 1 a 10.0.0.10 fd00::10
+guest 1 b 10.0.0.11 fd00::11
+guest 2 c 10.0.0.12 fd00::12
+guest 1 x 10.0.0.10 fd00::10
+guest 2 y 10.0.0.12 fd00::12
+
+# --- reachability ---------------------------------------------------------------------------------
+wait_until 20 "tunnel" in_ns a ping -c 1 -W 1 10.0.0.12
+for to in 10.0.0.11 10.0.0.12 fd00::11 fd00::12; do
+  check "a reaches $to" in_ns a ping -c 2 -i 0.2 -W 2 "$to"
+done
+check "largest packet" in_ns a ping -c 1 -W 2 -M 'do' -s 1422 10.0.0.12
+expect "the neighbour is whom the bridge says" '02:00:00:00:07:63' in_ns a ip neigh show 10.0.0.12
+expect "also over IPv6" '02:00:00:00:07:63' in_ns a ip -6 neigh show fd00::12
+
+# tcp FROM TO ADDRESS: who answers there, after a megabyte each way.
+serve='
+import socket, sys
+family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
+listener = socket.socket(family); listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind((sys.argv[1], 4000)); listener.listen(8); print("ready", flush=True)
+while True:
+    peer, _ = listener.accept(); peer.settimeout(20)
+    data = b""
+    while len(data) < 1 << 20: data += peer.recv(65536)
+    peer.sendall(data + sys.argv[2].encode()); peer.close()'
+call='
+import os, socket, sys
+data = os.urandom(1 << 20); peer = socket.create_connection((sys.argv[1], 4000), 20)
+peer.sendall(data); back = b""
+while True:
+    piece = peer.recv(65536)
+    if not piece: break
+    back += piece
+assert back[:1 << 20] == data; print(back[1 << 20:].decode())'
+serve_in() {
+  in_ns "$1" python3 -c "$serve" "$2" "$1" >"$WORK/serve-$1-$3.out" 2>&1 &
+  STARTED+=($!)
+  wait_until 10 "server in $1" grep -q ready "$WORK/serve-$1-$3.out"
+}
+serve_in b 10.0.0.11 4
+serve_in c 10.0.0.12 4
+serve_in c fd00::12 6
+serve_in y 10.0.0.12 4
+equal "TCP on the same host" "$(in_ns a timeout 30 python3 -c "$call" 10.0.0.11)" b
+equal "TCP to another host" "$(in_ns a timeout 30 python3 -c "$call" 10.0.0.12)" c
+equal "TCP over IPv6" "$(in_ns a timeout 30 python3 -c "$call" fd00::12)" c
+
+# --- isolation ------------------------------------------------------------------------------------
+equal "the same address in another network" "$(in_ns x timeout 30 python3 -c "$call" 10.0.0.12)" y
+refuse "b is not in x's network" '100% packet loss' in_ns x ping -c 2 -i 0.2 -W 1 10.0.0.11
+refuse "nor over IPv6" '100% packet loss' in_ns x ping -c 2 -i 0.2 -W 1 fd00::11
+
+# What arrives at b from here on.
+in_ns b tcpdump -i eth0 -U -n -e -l >"$WORK/at-b" 2>"$WORK/at-b.err" &
+STARTED+=($!)
+wait_until 10 "capture" grep -q listening "$WORK/at-b.err"
+in_ns a ip addr add 10.0.0.99/24 dev eth0
+in_ns a ip addr add fd00::99/64 dev eth0 nodad
+refuse "a foreign IPv4 source" '100% packet loss' in_ns a ping -I 10.0.0.99 -c 2 -i 0.2 -W 1 10.0.0.11
+refuse "a foreign IPv6 source" '100% packet loss' in_ns a ping -I fd00::99 -c 2 -i 0.2 -W 1 fd00::11
+# Frames by hand: a foreign MAC, ARP that claims b's or c's address, an advertisement, broadcast,
+# multicast, an unknown destination; then one good frame to wait for.
+in_ns a python3 - <<'P'
+import socket, struct
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(("eth0", 0))
+mac = lambda t: bytes.fromhex(t.replace(":", ""))
+a, b, evil = mac("02:00:00:00:07:61"), mac("02:00:00:00:07:62"), mac("02:00:00:00:66:66")
+ip4 = socket.inet_aton; ip6 = lambda t: socket.inet_pton(socket.AF_INET6, t)
+def csum(data):
+    if len(data) % 2: data += b"\0"
+    n = sum(struct.unpack("!%dH" % (len(data) // 2), data)); n = (n >> 16) + (n & 0xffff)
+    return ~(n + (n >> 16)) & 0xffff
+def udp4(dst_mac, src_mac, src, dst, text):
+    body = struct.pack("!HHHH", 9, 9, 8 + len(text), 0) + text
+    head = struct.pack("!BBHHHBBH4s4s", 69, 0, 20 + len(body), 1, 0, 64, 17, 0, ip4(src), ip4(dst))
+    head = head[:10] + struct.pack("!H", csum(head)) + head[12:]
+    return dst_mac + src_mac + b"\x08\x00" + head + body
+def arp(dst_mac, op, sha, spa, tha, tpa):
+    return dst_mac + a + struct.pack("!HHHBBH", 0x806, 1, 0x800, 6, 4, op) + sha + ip4(spa) + tha + ip4(tpa)
+def icmp6(dst_mac, src, dst, body):
+    pseudo = ip6(src) + ip6(dst) + struct.pack("!II", len(body), 58)
+    body = body[:2] + struct.pack("!H", csum(pseudo + body)) + body[4:]
+    return dst_mac + a + b"\x86\xdd" + struct.pack("!IHBB", 6 << 28, len(body), 58, 255) + ip6(src) + ip6(dst) + body
+every = b"\xff" * 6
+s.send(udp4(b, evil, "10.0.0.10", "10.0.0.11", b"bad mac"))
+s.send(arp(b, 2, a, "10.0.0.12", b, "10.0.0.11"))
+s.send(arp(every, 1, a, "10.0.0.12", b"\0" * 6, "10.0.0.11"))
+s.send(arp(every, 2, a, "10.0.0.10", every, "10.0.0.10"))
+s.send(icmp6(b, "fd00::10", "fd00::11", struct.pack("!BBHI", 136, 0, 0, 0x20000000) + ip6("fd00::12") + b"\x02\x01" + a))
+s.send(udp4(every, a, "10.0.0.10", "10.0.0.255", b"broadcast"))
+s.send(udp4(mac("01:00:5e:00:00:fb"), a, "10.0.0.10", "224.0.0.251", b"multicast"))
+s.send(udp4(evil, a, "10.0.0.10", "10.0.0.77", b"unknown"))
+s.send(udp4(b, a, "10.0.0.10", "10.0.0.11", b"the end"))
+P
+wait_until 10 "the good frame" grep -q '10.0.0.10.9 > 10.0.0.11.9: UDP, length 7' "$WORK/at-b"
+for bad in 10.0.0.99 fd00::99 02:00:00:00:66:66 ARP 'neighbor adv' ff:ff:ff:ff:ff:ff 224.0.0.251 10.0.0.77; do
+  refuse "$bad at b" '' grep -e "02:00:00:00:07:61.*$bad" -e "$bad.*02:00:00:00:07:62" "$WORK/at-b"
+done
+in_ns a ip addr del 10.0.0.99/24 dev eth0
+in_ns a ip addr del fd00::99/64 dev eth0
+
+# The host's own kernel stands beside the switch: it neither answers nor greets the guest.
+in_ns a ip route add 192.0.2.0/24 dev eth0
+refuse "the host does not answer a guest" '100% packet loss' in_ns a ping -c 2 -i 0.2 -W 1 192.0.2.1
+refuse "nor its ARP" '' sh -c "ip netns exec $ns-a ip neigh show 192.0.2.1 | grep lladdr"
+in_ns a ip route del 192.0.2.0/24 dev eth0
+
+# --- a second process adopts, without cutting traffic ----------------------------------------------
+in_ns a ping -c 40 -i 0.05 -W 1 10.0.0.12 >"$WORK/ping" 2>&1 &
+pinger=$!
+expect "nothing to mend" '"missing":0,"unexpected":0' driver 1 audit "$WORK/desired1.json"
+expect "nothing made anew" '"id":"uid-a","result":"ok","made":false' driver 1 apply "$WORK/desired1.json"
+wait "$pinger" || true
+expect "no packet lost meanwhile" ' 0% packet loss' cat "$WORK/ping"
+
+# --- damage, and a process that mends it ------------------------------------------------------------
+# shellcheck disable=SC2046  # words
+ip netns exec "$ns-h1" "$DRIVER" $(flags 1) hold "$WORK/desired1.json" >"$WORK/hold.out" 2>"$WORK/hold.err" &
+hold=$!
+STARTED+=("$hold")
+wait_until 20 "first audit" grep -q missing "$WORK/hold.out"
+reached() { in_ns a ping -c 1 -W 1 10.0.0.12 && in_ns a ping -c 1 -W 1 fd00::11; }
+kill -KILL "${SWITCH_PID[1]}"
+wait "${SWITCH_PID[1]}" 2>/dev/null || true
+start_vswitchd 1
+wait_until 40 "traffic after a restart of ovs-vswitchd" reached
+expect "an audit mended it" '"missing":[1-9]' cat "$WORK/hold.out"
+kill -KILL "${DB_PID[1]}"
+wait "${DB_PID[1]}" 2>/dev/null || true
+# (ovs-vswitchd forwards nothing in user space while it has no database: not ours to mend.)
+start_ovsdb 1
+wait_until 30 "connection after a restart of ovsdb-server" sh -c "[ \$(grep -c 'connected to Open' $WORK/hold.err) -ge 2 ]"
+wait_until 30 "traffic after a restart of ovsdb-server" reached
+# Somebody removes an interface: it is made again.
+audits=$(grep -c missing "$WORK/hold.out")
+host_end=$(interface_of 1 x | sed s/^fl/fh/)
+in_ns h1 ip link del "$host_end"
+wait_until 30 "interface made again" sh -c "[ \$(grep -c missing $WORK/hold.out) -gt $audits ]"
+check "interface made again" in_ns h1 ip link show "$host_end"
+# Somebody removes flows: seen by the next audit.
+kill -TERM "$hold"
+wait "$hold" || true
+ofctl 1 del-flows fairlead
+expect "flows that went" '"missing":5,' driver 1 audit "$WORK/desired1.json"
+ofctl 1 add-flow fairlead "table=4,actions=normal"
+expect "flows that came" '"missing":0,"unexpected":1' driver 1 audit "$WORK/desired1.json"
+vsctl 1 del-port fairlead fl-vtep
+expect "the tunnel's port that went" '"missing":' driver 1 audit "$WORK/desired1.json"
+wait_until 20 "traffic through a new tunnel port" reached
+expect "all well" '"missing":0,"unexpected":0' driver 1 audit "$WORK/desired1.json"
+
+# --- the underlay saw only unicast IP between stations that know each other -------------------------
+seen() { tcpdump -n -r "$WORK/wire.pcap" "udp port 4789 and ($1)" 2>/dev/null | wc -l; }
+[ "$(seen 'udp[28:2] = 0x0800')" -gt 0 ] || die "no VXLAN was seen at all"
+equal "ARP on the underlay" "$(seen 'udp[28:2] = 0x0806')" 0
+equal "broadcast and multicast on the underlay" "$(seen 'udp[16] & 1 != 0')" 0
+
+# --- the end ----------------------------------------------------------------------------------------
+for h in "${hosts[@]}"; do
+  check "removal on host $h" driver "$h" audit "$WORK/nothing.json"
+  equal "interfaces left on host $h" "$(in_ns "h$h" ip -o link | grep -cE ': f[lh][0-9a-f]{13}' || true)" 0
+  equal "stations left on host $h" "$(driver "$h" list)" ""
+  equal "ports left on host $h" "$(vsctl "$h" list-ports fairlead)" fl-vtep
+  equal "flows left on host $h" "$(ofctl "$h" dump-flows fairlead | grep -c 'cookie=0xf1ea' |
+    tr -d '\n')" "$(ofctl "$h" dump-flows fairlead | grep -c 'cookie=0xf1ea000000000000')"
+done
+equal "guests' interfaces" "$(in_ns a ip -o link | grep -c eth0 || true)" 0
+check "other bridges are as they were" diff "$WORK/others.before" <(others 2)
