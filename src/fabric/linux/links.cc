@@ -37,6 +37,8 @@ Error netlink_error(int error, const std::string& what) {
     case NLE_AGAIN:
       code = Code::unavailable;
       break;
+    default:
+      break;
   }
   return {code, what + ": " + nl_geterror(error)};
 }

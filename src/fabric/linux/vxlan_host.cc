@@ -247,8 +247,8 @@ Outcome VxlanHost::bring(const Desired& wanted, const std::string& id, Extent ex
     outcome.result = local ? bring_end(*should, plan, entry_plan) : carry(entry_plan);
   }
   if (!outcome.result && plan.make && ends_.contains(id)) {  // nothing half made stays
-    (void)carry(plan_entries({}, owner, holdings_));
-    (void)remove_links({&ends_.at(id).ifindex, 1});
+    [[maybe_unused]] const Result<> dropped = carry(plan_entries({}, owner, holdings_));
+    [[maybe_unused]] const Result<> removed = remove_links({&ends_.at(id).ifindex, 1});
     ends_.erase(id);
     outcome.made_interface = false;
   }
@@ -289,7 +289,7 @@ std::set<std::string> VxlanHost::fill(const Desired& desired) {
     const EntryPlan plan = plan_entries(
         entries_of(station, station.local() ? end->second.ifindex : 0), owner_of(id), holdings_);
     if (!plan.nothing()) missing.insert(id);
-    (void)carry(plan);
+    [[maybe_unused]] const Result<> carried = carry(plan);
   }
   return missing;
 }
