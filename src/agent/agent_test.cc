@@ -296,8 +296,10 @@ Task<void> AgentTest::reach_one_another() {
   const std::string a = co_await attach("a", "n1", 5, 1);
   const std::string b = co_await attach("b", "n2", 5, 2);
   const std::string c = co_await attach("c", "n2", 6, 2);
-  EXPECT_TRUE(co_await until([&] { return has(one_, a) && has(one_, b); }));
-  EXPECT_TRUE(co_await until([&] { return has(two_, a) && has(two_, b) && has(two_, c); }));
+  Task<bool> wait1 = until([&] { return has(one_, a) && has(one_, b); });
+  EXPECT_TRUE(co_await wait1);
+  Task<bool> wait2 = until([&] { return has(two_, a) && has(two_, b) && has(two_, c); });
+  EXPECT_TRUE(co_await wait2);
   EXPECT_FALSE(has(one_, c));
   EXPECT_EQ(one_.fabric.carried().at(b).host.to_string(), "192.0.2.2");
   EXPECT_EQ(one_.fabric.carried().at(a).interface, fabric::guest_interface_name(a));
@@ -310,13 +312,15 @@ Task<void> AgentTest::reach_one_another() {
   // Nothing more is written while nothing changes, audits or not.
   const Json before = co_await get("a");
   const int audits = one_.fabric.audits;
-  EXPECT_TRUE(co_await until([&] { return one_.fabric.audits > audits + 5; }));
+  Task<bool> wait3 = until([&] { return one_.fabric.audits > audits + 5; });
+  EXPECT_TRUE(co_await wait3);
   const Json after = co_await get("a");
   EXPECT_EQ(wire::find_string(before, "metadata.resourceVersion"),
             wire::find_string(after, "metadata.resourceVersion"));
 
   const std::uint64_t version = co_await remove("b");
-  EXPECT_TRUE(co_await until([&] { return !has(one_, b) && !has(two_, b) && !has(two_, a); }));
+  Task<bool> wait4 = until([&] { return !has(one_, b) && !has(two_, b) && !has(two_, a); });
+  EXPECT_TRUE(co_await wait4);
   EXPECT_TRUE(co_await until_applied("n1", 5, version));
   EXPECT_TRUE(co_await until_applied("n2", 5, version));
 }
@@ -346,7 +350,8 @@ Task<void> AgentTest::hooks_run() {
                                                       client::PatchKind::merge, std::move(change));
   EXPECT_TRUE(changed.has_value());
   co_await remove("a");
-  EXPECT_TRUE(co_await until([&] { return one_.processes.commands.size() == 2; }));
+  Task<bool> wait5 = until([&] { return one_.processes.commands.size() == 2; });
+  EXPECT_TRUE(co_await wait5);
   const std::vector<std::string> down{"/bin/hook", "new"};
   EXPECT_EQ(one_.processes.commands.back(), down);
 
@@ -364,7 +369,8 @@ TEST_F(AgentTest, HooksRun) { run(hooks_run()); }
 // Of two that claim one address none is carried, and both say so, until one is gone.
 Task<void> AgentTest::rivals() {
   const std::string a = co_await attach("a", "n1", 5, 1);
-  EXPECT_TRUE(co_await until([&] { return has(one_, a); }));
+  Task<bool> wait6 = until([&] { return has(one_, a); });
+  EXPECT_TRUE(co_await wait6);
   const std::string b = co_await attach("b", "n1", 5, 1);
   const std::function<bool(const Json&)> in_conflict = [](const Json& object) {
     const Json* errors = wire::find(object, "status.errors.host");
@@ -410,20 +416,23 @@ Task<void> AgentTest::restart_adopts() {
   const std::string a = co_await attach("a", "n1", 5, 1, hook);
   const std::string gone = co_await attach("gone", "n1", 6, 1, hook);
   const std::string peer = co_await attach("peer", "n2", 6, 2);
-  EXPECT_TRUE(co_await until([&] {
+  Task<bool> wait7 = until([&] {
     return has(one_, a) && has(one_, gone) && has(one_, peer) &&
            one_.processes.commands.size() == 2;
-  }));
-  co_await until_object("a", [](const Json& object) {
-    return wire::find(object, "status.postCreateExecReport") != nullptr;
   });
+  EXPECT_TRUE(co_await wait7);
+  const std::function<bool(const Json&)> reported = [](const Json& object) {
+    return wire::find(object, "status.postCreateExecReport") != nullptr;
+  };
+  EXPECT_TRUE(co_await until_object("a", reported));
   EXPECT_TRUE(co_await until_applied("n1", 6, 0));
   co_await one_.stop();
   EXPECT_TRUE(has(one_, a) && has(one_, gone) && has(one_, peer));
   const std::uint64_t version = co_await remove("gone");
   const Json before = co_await get("a");
   one_.start();
-  EXPECT_TRUE(co_await until([&] { return !has(one_, gone) && !has(one_, peer); }));
+  Task<bool> wait8 = until([&] { return !has(one_, gone) && !has(one_, peer); });
+  EXPECT_TRUE(co_await wait8);
   EXPECT_TRUE(has(one_, a));
   EXPECT_TRUE(co_await until_applied("n1", 6, version));
   EXPECT_EQ(one_.processes.commands.size(), 2U);
@@ -438,21 +447,26 @@ TEST_F(AgentTest, RestartAdopts) { run(restart_adopts()); }
 Task<void> AgentTest::silent_api() {
   const std::string a = co_await attach("a", "n1", 5, 1);
   const std::string b = co_await attach("b", "n2", 5, 2);
-  EXPECT_TRUE(co_await until([&] { return has(one_, a) && has(one_, b); }));
+  Task<bool> wait9 = until([&] { return has(one_, a) && has(one_, b); });
+  EXPECT_TRUE(co_await wait9);
   co_await one_.stop();
   co_await api_.stop();
   one_.start();
   const int opened = one_.fabric.opened;
-  EXPECT_TRUE(co_await until([&] { return one_.fabric.opened > opened; }));
+  Task<bool> wait10 = until([&] { return one_.fabric.opened > opened; });
+  EXPECT_TRUE(co_await wait10);
   const int audits = two_.fabric.audits;
-  EXPECT_TRUE(co_await until([&] { return two_.fabric.audits > audits + 5; }));
+  Task<bool> wait11 = until([&] { return two_.fabric.audits > audits + 5; });
+  EXPECT_TRUE(co_await wait11);
   EXPECT_FALSE(one_.agent->ready());
   EXPECT_TRUE(has(one_, a) && has(one_, b) && has(two_, b));
   co_await api_.start();
-  EXPECT_TRUE(co_await until([&] { return one_.agent->ready(); }));
+  Task<bool> wait12 = until([&] { return one_.agent->ready(); });
+  EXPECT_TRUE(co_await wait12);
   EXPECT_TRUE(has(one_, a) && has(one_, b));
   const std::string c = co_await attach("c", "n1", 5, 3);
-  EXPECT_TRUE(co_await until([&] { return has(one_, c) && has(two_, c); }));
+  Task<bool> wait13 = until([&] { return has(one_, c) && has(two_, c); });
+  EXPECT_TRUE(co_await wait13);
 }
 TEST_F(AgentTest, SilentApiChangesNothing) { run(silent_api()); }
 
