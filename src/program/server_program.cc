@@ -12,6 +12,7 @@
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
 #include "http/server.h"
+#include "http/server_metrics.h"
 #include "identity/authorizer.h"
 #include "program/audit_file.h"
 #include "program/backup_service.h"
@@ -114,7 +115,8 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     api.set_audit({config.audit_level, [&audit](std::string line) { audit->append(line); }});
   }
 
-  http::Server server(runtime, api);
+  http::Server server(runtime, api, config.limits);
+  http::register_server_metrics(metrics, server);
   runtime::Scope scope(runtime);
   runtime::Signal ended;
   std::optional<Error> failure;
