@@ -48,7 +48,7 @@ Status expired_with_token(const ContinueToken& token) {
 
 Answer<ListPlan> plan_list(const Request& request, const ListOptions& options, Place newest) {
   ListPlan plan{
-      .selection = make_selection(*request.kind, request.info.namespace_name, options),
+      .selection = make_selection(*request.kind, request.info.namespace_name, "", options),
       .page = {},
       .shown = newest};
   plan.page.limit = static_cast<std::size_t>(options.limit);
