@@ -24,7 +24,7 @@ TEST(Query, Parses) {
   EXPECT_EQ(q.get("c"), "");
   EXPECT_EQ(q.get("labelSelector"), "a=b");
   EXPECT_FALSE(q.has("d"));
-  for (const char* bad : {"a=%", "a=%1", "a=%zz"}) EXPECT_FALSE(Query::parse(bad)) << bad;
+  for (const char* bad : {"a=%", "a=%1", "a=%zz", "a=%ff", "%c0%80=a"}) EXPECT_FALSE(Query::parse(bad)) << bad;
   EXPECT_EQ(percent_encode("a b/c"), "a%20b%2Fc");
 }
 
@@ -272,6 +272,7 @@ TEST(RequestInfo, UnderstandsPaths) {
       {"HEAD", "/api/v1/nodes/n1", "get||v1||nodes|n1|"},
       {"GET", "/api/v1/watch/namespaces/a/configmaps", "watch||v1|a|configmaps||"},
       {"GET", "/api/v1/watch/nodes/n1", "watch||v1||nodes|n1|"},
+      {"POST", "/api/v1/watch/nodes", "create||v1||nodes||"},
       {"GET", "/api/v1/nodes/a%2Fb", "get||v1||nodes|a/b|"},
   };
   for (const PathCase& c : cases) {
@@ -297,14 +298,6 @@ TEST(RequestInfo, KeepsOtherPaths) {
   }
 }
 
-// A selector on one name is authorised like that name.
-TEST(RequestInfo, FindsSelectedName) {
-  const auto info = parse_request("GET", "/api/v1/nodes?watch=1&fieldSelector=metadata.name%3Dn1");
-  ASSERT_TRUE(info);
-  EXPECT_EQ(info->selected_name, "n1");
-  EXPECT_EQ(info->name, "");
-}
-
 // Paths that cannot be one are not served; broken escapes are bad requests.
 TEST(RequestInfo, RefusesBadPaths) {
   const std::vector<std::pair<std::string, int>> cases = {
@@ -319,6 +312,9 @@ TEST(RequestInfo, RefusesBadPaths) {
       {"/a/b/c/d/e/f/g/h/i/j/k/l/m", 404},
       {"/api/v1/nodes/%zz", 400},
       {"/api/v1/nodes?a=%z", 400},
+      {"/api/v1/nodes/%ff", 400},
+      {"/healthz/%c0%ae", 400},
+      {"/api/v1/nodes?labelSelector=%ed%a0%80", 400},
       {"/" + std::string(20'000, 'x'), 404},
   };
   for (const auto& [target, code] : cases) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "wire/utf8.h"
+
 namespace fairlead::apimachinery {
 namespace {
 
@@ -39,6 +41,7 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
       out += text[i];
     }
   }
+  if (!wire::is_utf8(out)) return fail(Code::invalid, "the URL is not UTF-8");
   return out;
 }
 

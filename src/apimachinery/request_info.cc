@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "apimachinery/selector.h"
-
 namespace fairlead::apimachinery {
 namespace {
 
@@ -58,15 +56,6 @@ bool asks_for_watch(const Query& query) {
   return value && !value->empty() && *value != "0" && *value != "false";
 }
 
-// A collection read through a selector on one name is authorised like that one object.
-std::string selected_name(const Query& query) {
-  const auto selector = FieldSelector::parse(query.get_or_empty("fieldSelector"));
-  if (!selector) return {};
-  const auto name = selector->required("metadata.name");
-  if (!name || name->find_first_of("/%") != std::string_view::npos) return {};
-  return std::string(*name);
-}
-
 // What follows the version: [namespaces/{namespace}/]resource[/name[/subresource]].
 Answer<> read_parts(std::vector<std::string> parts, RequestInfo& info) {
   if (parts.front() == "namespaces" && parts.size() > 1) {
@@ -86,7 +75,6 @@ Answer<> read_parts(std::vector<std::string> parts, RequestInfo& info) {
 void refine_verb(const Query& query, RequestInfo& info) {
   if (info.name.empty() && info.verb == "get") {
     info.verb = asks_for_watch(query) ? "watch" : "list";
-    info.selected_name = selected_name(query);
   } else if (info.name.empty() && info.verb == "delete") {
     info.verb = "deletecollection";
   }
@@ -124,9 +112,11 @@ Answer<RequestInfo> parse_request(std::string_view method, std::string_view targ
   info.version = parts[grouped ? 2 : 1];
   parts.erase(parts.begin(), parts.begin() + (grouped ? 3 : 2));
 
-  info.legacy_watch = parts[0] == "watch" && parts.size() > 1;
-  if (info.legacy_watch) parts.erase(parts.begin());
-  info.verb = info.legacy_watch ? "watch" : std::string(verb_of(method));
+  // /api/v1/watch/…, the old form: with a name it watches that one object.
+  const bool old_watch = parts[0] == "watch" && parts.size() > 1;
+  if (old_watch) parts.erase(parts.begin());
+  info.verb = verb_of(method);
+  if (old_watch && info.verb == "get") info.verb = "watch";
   if (auto read = read_parts(std::move(parts), info); !read) {
     return std::unexpected(std::move(read).error());
   }

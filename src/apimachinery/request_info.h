@@ -22,10 +22,6 @@ struct RequestInfo {
   std::string resource;
   std::string name;
   std::string subresource;
-  // The one name that fieldSelector=metadata.name=… leaves of a list or watch; such a request is
-  // authorised like one for that object.
-  std::string selected_name;
-  bool legacy_watch = false;  // /api/v1/watch/…
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
 };

@@ -49,10 +49,13 @@ Answer<apimachinery::FieldSelector> fill_attributes(Request& request) {
   return std::move(*selector);
 }
 
+// A collection that is cut down to one name by a selector is authorised like that one object.
 void attach_terms(Request& request, const apimachinery::FieldSelector& selector) {
+  const std::string_view verb = request.info.verb;
+  const bool of_many = verb == "list" || verb == "watch" || verb == "deletecollection";
   for (const auto& term : selector.terms()) {
     request.field_terms.push_back({term.path, term.value, term.equal});
-    if (term.equal && term.path == "metadata.name" && request.attributes.name.empty())
+    if (of_many && term.equal && term.path == "metadata.name" && request.attributes.name.empty())
       request.attributes.name = term.value;
   }
   request.attributes.field_selector = request.field_terms;
@@ -200,8 +203,12 @@ Task<Answer<>> ApiServer::impersonate(Request& request) {
 }
 
 Task<Answer<>> ApiServer::permit(Request& request) {
-  // Each operation of a transaction is judged by itself.
-  if (request.info.is_resource && Transactions::serves(request.info)) co_return Answer<>{};
+  // Each operation of a transaction is judged by itself; a stranger's is not even read.
+  if (request.info.is_resource && Transactions::serves(request.info)) {
+    if (request.user->name == identity::kAnonymousUser)
+      co_return refuse(apimachinery::unauthorized());
+    co_return Answer<>{};
+  }
   std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(request.attributes);
   if (!decision) decision = co_await parts_.authorizer.authorize(request.attributes);
   if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));

@@ -1,9 +1,13 @@
 #include "apiserver/reads.h"
 
+#include <functional>
+#include <limits>
+#include <utility>
+
 #include "apimachinery/continue_token.h"
 #include "apimachinery/list_options.h"
-#include "apimachinery/partial_metadata.h"
 #include "apimachinery/table.h"
+#include "apiserver/list_text.h"
 #include "apiserver/selection.h"
 #include "apiserver/write_plan.h"
 
@@ -21,6 +25,8 @@ using store::Place;
 using watchcache::ObjectRef;
 using watchcache::Page;
 using watchcache::PageRequest;
+
+constexpr std::size_t kPiece = 128 << 10;  // lists longer than this are made while they are sent
 
 // What to read and what the answer says about it.
 struct ListPlan {
@@ -41,9 +47,10 @@ Status expired_with_token(const ContinueToken& token) {
 }
 
 Answer<ListPlan> plan_list(const Request& request, const ListOptions& options, Place newest) {
-  ListPlan plan{.selection = make_selection(*request.kind, request.info.namespace_name, options),
-                .page = {},
-                .shown = newest};
+  ListPlan plan{
+      .selection = make_selection(*request.kind, request.info.namespace_name, "", options),
+      .page = {},
+      .shown = newest};
   plan.page.limit = static_cast<std::size_t>(options.limit);
   const ReadAt at = apimachinery::read_at(options);
   if (at.freshness == ReadAt::Freshness::exact) {
@@ -103,35 +110,15 @@ std::vector<Bytes> joined_list(const resource::Kind& kind, const Listed& listed)
   return body;
 }
 
-// The forms that need values: Table, PartialObjectMetadataList, YAML, pretty.
-Answer<Json> shaped_list(const Request& request, const Listed& listed, const Representation& form,
-                         resource::Moment now) {
-  std::vector<Json> values;
-  values.reserve(listed.page.objects.size());
-  for (const ObjectRef& object : listed.page.objects) values.push_back(object->decode());
-  std::vector<const Json*> pointers;
-  pointers.reserve(values.size());
-  for (const Json& value : values) pointers.push_back(&value);
+// Whether the list goes out as the objects' own bytes, shared by every answer.
+bool is_shared(const Representation& form) {
+  return form.shape == Shape::object && form.format == apimachinery::Format::json && !form.pretty;
+}
 
-  if (form.shape == Shape::table) {
-    const auto include =
-        apimachinery::parse_include_object(request.query.get_or_empty("includeObject"));
-    if (!include) return refuse(include.error());
-    return apimachinery::make_table(*request.kind, pointers, listed.meta,
-                                    {.meta_version = form.meta_version,
-                                     .include = *include,
-                                     .column_definitions = true,
-                                     .now = now});
-  }
-  if (form.shape == Shape::partial_metadata_list)
-    return apimachinery::make_partial_metadata_list(pointers, listed.meta, form.meta_version);
-  JsonArray items;
-  items.reserve(values.size());
-  for (Json& value : values) items.push_back(std::move(value));
-  return Json(JsonObject{{"kind", request.kind->list_kind()},
-                         {"apiVersion", request.kind->api_version()},
-                         {"metadata", listed.meta.to_json()},
-                         {"items", std::move(items)}});
+std::size_t bytes_of(const Page& page) {
+  std::size_t bytes = 0;
+  for (const ObjectRef& object : page.objects) bytes += object->json.size();
+  return bytes;
 }
 
 }  // namespace
@@ -185,14 +172,29 @@ Task<Result<>> Reads::list(Request& request) {
 
   const auto plan = plan_list(request, *options, Place::end_of(cache_.revision()));
   if (!plan) co_return co_await send_status(request, plan.error());
-  const Answer<Listed> listed = carry_out(cache_.of(*request.kind), *options, *plan);
+  Answer<Listed> listed = carry_out(cache_.of(*request.kind), *options, *plan);
   if (!listed) co_return co_await send_status(request, listed.error());
 
-  if (form->shape == Shape::object && form->format == apimachinery::Format::json && !form->pretty)
+  const bool is_long = bytes_of(listed->page) > kPiece;
+  // What is packed is no longer shared, so a long list is then made like the other forms.
+  if (is_shared(*form) && !(is_long && wants_gzip(request)))
     co_return co_await send_bytes(request, 200, kJsonType, joined_list(*request.kind, *listed));
-  const Answer<Json> value = shaped_list(request, *listed, *form, runtime_.wall_now());
-  if (!value) co_return co_await send_status(request, value.error());
-  co_return co_await send_json(request, 200, *value, *form);
+  const auto include =
+      apimachinery::parse_include_object(request.query.get_or_empty("includeObject"));
+  if (!include && form->shape == Shape::table)
+    co_return co_await send_status(request, include.error());
+  ListText text(*request.kind, std::move(listed->page.objects), listed->meta, *form,
+                {.meta_version = form->meta_version,
+                 .include = include.value_or(apimachinery::IncludeObject::metadata),
+                 .column_definitions = true,
+                 .now = runtime_.wall_now()});
+  if (is_long) {
+    std::function<std::string()> next = [&text] { return text.next(kPiece); };
+    co_return co_await send_pieces(request, long_lists_, form->content_type(), std::move(next));
+  }
+  std::vector<Bytes> body;
+  body.emplace_back(text.next(std::numeric_limits<std::size_t>::max()));
+  co_return co_await send_bytes(request, 200, form->content_type(), std::move(body));
 }
 
 }  // namespace fairlead::apiserver

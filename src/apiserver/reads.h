@@ -10,7 +10,7 @@ namespace fairlead::apiserver {
 class Reads {
  public:
   Reads(runtime::Runtime& runtime, watchcache::WatchCache& cache)
-      : runtime_(runtime), cache_(cache) {}
+      : runtime_(runtime), cache_(cache), long_lists_(runtime) {}
 
   Task<Result<>> get(Request& request);
   Task<Result<>> list(Request& request);
@@ -18,6 +18,7 @@ class Reads {
  private:
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
+  Turns long_lists_;
 };
 
 // How long a read or watch waits for a resourceVersion that this server has not seen yet.

@@ -1,5 +1,7 @@
 #include "apiserver/request.h"
 
+#include <optional>
+
 #include "apimachinery/discovery.h"
 #include "apimachinery/partial_metadata.h"
 #include "apimachinery/strict_decoding.h"
@@ -27,8 +29,7 @@ http::Headers common_headers(Request& request, std::string_view content_type) {
 
 Task<Result<>> send(Request& request, int status, http::Headers headers, std::vector<Bytes> body) {
   http::Response response{.status = status, .headers = std::move(headers), .body = std::move(body)};
-  if (response.body_size() > kGzipFrom &&
-      apimachinery::accepts_gzip(request.header("Accept-Encoding"))) {
+  if (response.body_size() > kGzipFrom && wants_gzip(request)) {
     Result<std::string> packed = http::gzip(response.body, kGzipLevel);
     if (packed) {
       response.headers.add("Content-Encoding", "gzip");
@@ -55,6 +56,10 @@ Json decode_served(const Bytes& object) {
 }
 
 }  // namespace
+
+bool wants_gzip(const Request& request) {
+  return apimachinery::accepts_gzip(request.header("Accept-Encoding"));
+}
 
 Task<Result<>> send_bytes(Request& request, int status, std::string_view content_type,
                           std::vector<Bytes> body) {
@@ -129,6 +134,34 @@ Task<Result<>> send_object(Request& request, int status, Bytes object,
   }
   const Json partial = apimachinery::make_partial_metadata(value, form.meta_version);
   co_return co_await send_json(request, status, partial, form);
+}
+
+Task<Result<>> send_pieces(Request& request, Turns& turns, std::string_view content_type,
+                           std::function<std::string()> next) {
+  http::ResponseHead head = stream_head(request, content_type);
+  std::optional<http::Gzip> packer;
+  if (wants_gzip(request)) {
+    packer.emplace(kGzipLevel);
+    head.headers.add("Content-Encoding", "gzip");
+    head.headers.add("Vary", "Accept-Encoding");
+  }
+  bool ended = false;
+  Result<> packed;
+  auto make_piece = [&] {
+    std::string piece = next();
+    ended = piece.empty();
+    if (!packer) return piece;
+    std::string out;
+    packed = ended ? packer->finish(out) : packer->add(piece, out);
+    return out;
+  };
+  FL_CO_CHECKED(co_await request.exchange.start(std::move(head)));
+  while (!ended) {
+    FL_CO_TRY(std::string piece, co_await turns.take(make_piece));
+    if (!packed) co_return packed;
+    FL_CO_CHECKED(co_await request.exchange.write(Bytes(std::move(piece))));
+  }
+  co_return co_await request.exchange.finish();
 }
 
 http::ResponseHead stream_head(Request& request, std::string_view content_type) {

@@ -5,6 +5,7 @@
 // the functions here so that status, warnings and negotiated form are the same everywhere.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "apimachinery/query.h"
 #include "apimachinery/request_info.h"
 #include "apimachinery/status.h"
+#include "apiserver/turns.h"
 #include "http/server.h"
 #include "identity/authorizer.h"
 #include "identity/user.h"
@@ -44,6 +46,7 @@ inline constexpr std::string_view kJsonType = "application/json";
 Task<Result<>> send_bytes(Request& request, int status, std::string_view content_type,
                           std::vector<Bytes> body);
 // gzip is applied when asked for and worth it.
+bool wants_gzip(const Request& request);
 Task<Result<>> send_json(Request& request, int status, const Json& value,
                          const apimachinery::Representation& form = {});
 Task<Result<>> send_status(Request& request, const apimachinery::Status& status);
@@ -55,6 +58,10 @@ Task<Result<>> send_document(Request& request, std::string_view content_type,
 // An encoded object in the form the client asked for: as it is, Table, PartialObjectMetadata, YAML.
 Task<Result<>> send_object(Request& request, int status, Bytes object,
                            const apimachinery::Representation& form, resource::Moment now);
+
+// A long answer, made while it is sent: `next` gives piece after piece until an empty one.
+Task<Result<>> send_pieces(Request& request, Turns& turns, std::string_view content_type,
+                           std::function<std::string()> next);
 
 // The head of a streaming answer.
 http::ResponseHead stream_head(Request& request, std::string_view content_type);

@@ -26,12 +26,13 @@ int field_number(const resource::Kind& kind, std::string_view path) {
 }  // namespace
 
 Selection make_selection(const resource::Kind& kind, std::string_view namespace_name,
-                         const apimachinery::ListOptions& options) {
+                         std::string_view name, const apimachinery::ListOptions& options) {
   Selection selection;
   selection.namespace_name = namespace_name;
+  selection.name = name;
   for (const auto& term : options.fields.terms()) {
     selection.fields.push_back({field_number(kind, term.path), term.value, term.equal});
-    if (term.equal && term.path == "metadata.name") selection.name = term.value;
+    if (term.equal && term.path == "metadata.name" && name.empty()) selection.name = term.value;
   }
   if (!options.labels.empty()) {
     auto requirements = std::make_shared<const std::vector<LabelSelector::Requirement>>(

@@ -9,8 +9,10 @@
 
 namespace fairlead::apiserver {
 
-// REQUIRES: the field selector was checked against the kind. `name` restricts to one object.
+// REQUIRES: the field selector was checked against the kind. `name` restricts to one object; empty:
+// any.
 watchcache::Selection make_selection(const resource::Kind& kind, std::string_view namespace_name,
+                                     std::string_view name,
                                      const apimachinery::ListOptions& options);
 
 }  // namespace fairlead::apiserver

@@ -118,7 +118,8 @@ Task<Result<>> Watches::watch(Request& request, std::function<bool()> still_allo
   watchcache::KindCache& objects = cache_.of(kind);
   const Place now_shown = Place::end_of(cache_.revision());
   const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
-  watchcache::Selection selection = make_selection(kind, request.info.namespace_name, *options);
+  watchcache::Selection selection =
+      make_selection(kind, request.info.namespace_name, request.info.name, *options);
   std::vector<watchcache::ObjectRef> present;
   if (initial) present = objects.list(selection, {})->objects;
   auto subscribed = objects.subscribe(std::move(selection), after);

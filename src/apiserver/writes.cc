@@ -177,7 +177,7 @@ Task<Result<>> Writes::remove_collection(Request& request) {
 
   const auto page =
       cache_.of(*request.kind)
-          .list(make_selection(*request.kind, request.info.namespace_name, *listing), {});
+          .list(make_selection(*request.kind, request.info.namespace_name, "", *listing), {});
   JsonArray items;
   for (const watchcache::ObjectRef& object : page->objects) {
     WriteItem item = item_of(request);

@@ -16,7 +16,9 @@ Bytef* bytes_of(const char* text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text));  // zlib reads only
 }
 
-class Deflater {
+}  // namespace
+
+class Gzip::Deflater {
  public:
   explicit Deflater(int level)
       : ready_(deflateInit2(&stream_, level, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) ==
@@ -59,16 +61,31 @@ class Deflater {
   bool ready_;
 };
 
-}  // namespace
+Gzip::Gzip(int level) : deflater_(std::make_unique<Deflater>(std::clamp(level, 1, 9))) {}
+Gzip::~Gzip() = default;
+Gzip::Gzip(Gzip&&) noexcept = default;
+Gzip& Gzip::operator=(Gzip&&) noexcept = default;
+
+Result<> Gzip::add(std::string_view input, std::string& out) {
+  if (!deflater_->ready()) return fail(Code::exhausted, "gzip: no memory");
+  if (!input.empty() && !deflater_->feed(input, Z_NO_FLUSH, out))
+    return fail(Code::internal, "gzip: deflate failed");
+  return {};
+}
+
+Result<> Gzip::finish(std::string& out) {
+  if (!deflater_->ready()) return fail(Code::exhausted, "gzip: no memory");
+  if (!deflater_->feed({}, Z_FINISH, out)) return fail(Code::internal, "gzip: deflate failed");
+  return {};
+}
 
 Result<std::string> gzip(std::span<const Bytes> pieces, int level) {
-  Deflater deflater(std::clamp(level, 1, 9));
-  if (!deflater.ready()) return fail(Code::exhausted, "gzip: no memory");
+  Gzip packer(level);
   std::string out;
-  for (const Bytes& piece : pieces)
-    if (!piece.empty() && !deflater.feed(piece.view(), Z_NO_FLUSH, out))
-      return fail(Code::internal, "gzip: deflate failed");
-  if (!deflater.feed({}, Z_FINISH, out)) return fail(Code::internal, "gzip: deflate failed");
+  for (const Bytes& piece : pieces) {
+    FL_CHECKED(packer.add(piece.view(), out));
+  }
+  FL_CHECKED(packer.finish(out));
   return out;
 }
 

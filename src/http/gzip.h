@@ -1,4 +1,4 @@
-// gzip (RFC 1952) over shared pieces, and its inverse with a bound. Pure; zlib does the work.
+// gzip (RFC 1952), whole or piece by piece, and its inverse with a bound. Pure; zlib does the work.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,24 @@ namespace fairlead::http {
 
 // The pieces, one after the other, as one gzip member. `level` 1 (fast) … 9 (small).
 Result<std::string> gzip(std::span<const Bytes> pieces, int level);
+
+// The same for what is made piece by piece. After an error it is of no further use.
+class Gzip {
+ public:
+  explicit Gzip(int level);
+  ~Gzip();
+  Gzip(Gzip&&) noexcept;
+  Gzip& operator=(Gzip&&) noexcept;
+
+  // Appends what can be said once `input` is known, often nothing.
+  Result<> add(std::string_view input, std::string& out);
+  // The rest. REQUIRES: called once, last.
+  Result<> finish(std::string& out);
+
+ private:
+  class Deflater;
+  std::unique_ptr<Deflater> deflater_;
+};
 
 // Inflates a stream piece by piece and stops at a bound, so that a small bomb stays small.
 class Gunzip {

@@ -42,9 +42,14 @@ bool is_node_lease_namespace(std::string_view name) {
   return name == kNodeLeaseNamespace || name == kKubeNodeLeaseNamespace;
 }
 
+// A name without a namespace selects from all of them: that is not one attachment.
+bool names_one(const Attributes& wanted) {
+  return !wanted.name.empty() && !wanted.namespace_.empty();
+}
+
 Decision decide_read(const Attributes& wanted, Verbs verb, std::string_view node,
                      const NodeFacts& facts) {
-  if (!wanted.name.empty()) {
+  if (names_one(wanted)) {
     const Placement placement = facts.placement(node, wanted.namespace_, wanted.name);
     if (placement == Placement::here) return Decision::allow();
     // A watch outlives the answer: what is absent now may appear on another node.
@@ -263,7 +268,7 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
 
 std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted) {
   if (!wanted.user || wanted.group != kFairleadGroup || wanted.resource != "networkattachments" ||
-      !wanted.name.empty())
+      names_one(wanted))
     return std::nullopt;
   const Roles roles = roles_of(*wanted.user);
   if (roles.node.empty() || roles.admin || roles.viewer || roles.controller) return std::nullopt;

@@ -169,6 +169,10 @@ TEST(RoleAuthorizer, node) {
           {{"watch", kOurs, "networkattachments", "", "default", "mine"}, true},
           {{"watch", kOurs, "networkattachments", "", "default", "absent"}, false},
           {{"watch", kOurs, "networkattachments", "", "default", "neighbour"}, false},
+          // A name selected from all namespaces is not one object.
+          {{"list", kOurs, "networkattachments", "", "", "mine"}, false},
+          {{"list", kOurs, "networkattachments", "", "", "absent"}, false},
+          {{"list", kOurs, "networkattachments", "", "", "absent", {own}}, true},
 
           {{"update", kOurs, "networkattachments", "status", "default", "mine"}, true},
           {{"patch", kOurs, "networkattachments", "status", "default", "neighbour"}, false},
@@ -322,6 +326,11 @@ TEST(RelevanceCondition, only_for_networks) {
   ASSERT_TRUE(condition.has_value());
   EXPECT_EQ(condition->node, "n1");
   EXPECT_EQ(condition->vni, 5u);
+  Wish named = network;
+  named.name = "a";
+  EXPECT_TRUE(relevance_condition(attributes(node, named)));  // in all namespaces
+  named.namespace_ = "default";
+  EXPECT_FALSE(relevance_condition(attributes(node, named)));
   EXPECT_FALSE(relevance_condition(attributes(node, own)));
   EXPECT_FALSE(relevance_condition(attributes(viewer, network)));
   EXPECT_FALSE(relevance_condition(attributes(node, {"watch", kOurs, "subnets"})));

@@ -69,6 +69,22 @@ void add_identity_flags(CLI::App& command, ServerFlags& flags) {
       ->group("Identity");
 }
 
+void add_limit_flags(CLI::App& command, ServerFlags& flags) {
+  const auto add = [&command](const char* name, auto& value, const char* help) {
+    command.add_option(name, value, help)->capture_default_str()->group("Limits");
+  };
+  add("--max-reads", flags.max_reads, "Reads under way before 429");
+  add("--max-writes", flags.max_writes, "Writes under way before 429");
+  add("--max-connections", flags.max_connections, "Open connections; further ones are closed");
+  add("--handshake-seconds", flags.handshake_seconds, "Time for a peer's TLS handshake");
+  add("--header-seconds", flags.header_seconds, "First byte of a request to its last header");
+  add("--body-seconds", flags.body_seconds, "Last header of a request to the end of its body");
+  add("--idle-seconds", flags.idle_seconds, "A connection without a request is closed after this");
+  add("--stall-seconds", flags.stall_seconds, "A peer that takes none of its answer is cut");
+  add("--drain-seconds", flags.drain_seconds,
+      "How long requests under way may go on after SIGTERM");
+}
+
 }  // namespace
 
 void add_store_flags(CLI::App& command, ServerFlags& flags) {
@@ -109,14 +125,7 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--log-level", flags->log_level, "debug, info, warning or error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
-  command
-      ->add_option("--drain-seconds", flags->drain_seconds,
-                   "How long requests under way may go on after SIGTERM")
-      ->capture_default_str();
-  command->add_option("--max-reads", flags->max_reads, "Reads under way before 429")
-      ->capture_default_str();
-  command->add_option("--max-writes", flags->max_writes, "Writes under way before 429")
-      ->capture_default_str();
+  add_limit_flags(*command, *flags);
   command->footer(
       "Examples:\n"
       "  fairlead server --data /var/lib/fairlead --listen 0.0.0.0:6443\n"

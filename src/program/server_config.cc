@@ -1,6 +1,43 @@
 #include "program/server_config.h"
 
 namespace fairlead::program {
+namespace {
+
+struct TimeFlag {
+  const char* name;
+  double ServerFlags::* given;
+  Duration http::Limits::* limit;
+};
+
+// How long a peer may take for each step before it is cut.
+constexpr TimeFlag kTimeFlags[] = {
+    {"--handshake-seconds", &ServerFlags::handshake_seconds, &http::Limits::handshake_time},
+    {"--header-seconds", &ServerFlags::header_seconds, &http::Limits::header_time},
+    {"--body-seconds", &ServerFlags::body_seconds, &http::Limits::body_time},
+    {"--idle-seconds", &ServerFlags::idle_seconds, &http::Limits::idle_time},
+    {"--stall-seconds", &ServerFlags::stall_seconds, &http::Limits::write_stall_time},
+};
+
+Duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+}
+
+Result<http::Limits> check_limits(const ServerFlags& flags) {
+  http::Limits limits;
+  for (const TimeFlag& flag : kTimeFlags) {
+    const double seconds = flags.*flag.given;
+    // Written so that "not a number" is refused too.
+    if (!(seconds >= 0.1 && seconds <= 3600))
+      return fail(Code::invalid, std::string(flag.name).append(": must be between 0.1 and 3600"));
+    limits.*flag.limit = to_duration(seconds);
+  }
+  if (flags.max_connections == 0)
+    return fail(Code::invalid, "--max-connections: must be at least 1");
+  limits.connections = flags.max_connections;
+  return limits;
+}
+
+}  // namespace
 
 Result<StoreChoice> parse_store(const std::string& text, const std::string& data) {
   using Kind = StoreChoice::Kind;
@@ -42,10 +79,10 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
   }
   if (flags.etcd_cert.empty() != flags.etcd_key.empty())
     return fail(Code::invalid, "--etcd-cert and --etcd-key must be given together");
-  if (flags.drain_seconds < 0 || flags.drain_seconds > 3600)
+  if (!(flags.drain_seconds >= 0 && flags.drain_seconds <= 3600))
     return fail(Code::invalid, "--drain-seconds: must be between 0 and 3600");
-  config.drain =
-      std::chrono::duration_cast<Duration>(std::chrono::duration<double>(flags.drain_seconds));
+  config.drain = to_duration(flags.drain_seconds);
+  FL_TRY(config.limits, check_limits(flags));
   config.flags = std::move(flags);
   return config;
 }

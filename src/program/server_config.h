@@ -7,6 +7,7 @@
 
 #include "apiserver/audit_log.h"
 #include "base/result.h"
+#include "http/server.h"
 #include "runtime/stream.h"
 #include "runtime/time.h"
 
@@ -34,6 +35,12 @@ struct ServerFlags {
   double drain_seconds = 10;
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
+  std::size_t max_connections = http::Limits{}.connections;
+  double handshake_seconds = 10;
+  double header_seconds = 10;
+  double body_seconds = 60;
+  double idle_seconds = 180;
+  double stall_seconds = 30;
 };
 
 // --host-kubeconfig for a server that runs in a pod of the host cluster.
@@ -58,6 +65,7 @@ struct ServerConfig {
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
   Duration drain = 10s;
+  http::Limits limits;
 
   // Behind the aggregator of a host cluster.
   bool aggregated() const { return !flags.host_kubeconfig.empty(); }

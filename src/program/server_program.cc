@@ -13,6 +13,7 @@
 #include "controllers/namespace_terminator.h"
 #include "delegation/host_cluster.h"
 #include "http/server.h"
+#include "http/server_metrics.h"
 #include "identity/authorizer.h"
 #include "ipam/virtual_networks.h"
 #include "program/audit_file.h"
@@ -171,7 +172,8 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     api.set_audit({config.audit_level, [&audit](std::string line) { audit->append(line); }});
   }
 
-  http::Server server(runtime, api);
+  http::Server server(runtime, api, config.limits);
+  http::register_server_metrics(metrics, server);
   runtime::Scope scope(runtime);
   runtime::Signal ended;
   std::optional<Error> failure;

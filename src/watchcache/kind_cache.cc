@@ -1,6 +1,7 @@
 #include "watchcache/kind_cache.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 
@@ -68,17 +69,19 @@ std::optional<Subscription::Item> Subscription::take() {
   if (queue_.empty()) return std::nullopt;
   Item item = std::move(queue_.front());
   queue_.pop_front();
+  queue_bytes_ -= item.event->bytes();
   return item;
 }
 
-void Subscription::offer(const EventRef& event, std::size_t limit) {
+void Subscription::offer(const EventRef& event, std::size_t most_events, std::size_t most_bytes) {
   if (cut_) return;
   const std::optional<EventType> type = seen_as(selection_, *event);
   if (!type) return;
-  if (queue_.size() >= limit) {
+  if (queue_.size() >= most_events || (!queue_.empty() && queue_bytes_ >= most_bytes)) {
     cut_ = true;  // what is queued is still delivered; the watcher then resumes from there
   } else {
     queue_.push_back({*type, event});
+    queue_bytes_ += event->bytes();
   }
   changed_.notify();
 }
@@ -130,7 +133,7 @@ void KindCache::record(EventRef event) {
   CHECK(history_.empty() || history_.back()->place() < event->place());
   for (const SubscriberIndex::Id id :
        index_.candidates(event->before().get(), event->after().get()))
-    subscriptions_.at(id)->offer(event, limits_.watcher_events);
+    subscriptions_.at(id)->offer(event, limits_.watcher_events, limits_.watcher_bytes);
   history_bytes_ += event->bytes();
   history_.push_back(std::move(event));
   while (history_.size() > 1 &&
@@ -191,7 +194,7 @@ Result<std::unique_ptr<Subscription>> KindCache::subscribe(Selection selection,
   auto subscription = std::make_unique<Subscription>(*this, next_id_++, std::move(selection));
   // The whole past counts as one delivery: it is bounded by the history itself.
   for (auto event = first_after(after); event != history_.end(); ++event)
-    subscription->offer(*event, history_.size());
+    subscription->offer(*event, history_.size(), std::numeric_limits<std::size_t>::max());
   return subscription;
 }
 

@@ -28,7 +28,9 @@ namespace fairlead::watchcache {
 struct HistoryLimits {
   std::size_t events = 16'384;
   std::size_t bytes = 16 << 20;
-  std::size_t watcher_events = 4'096;  // waiting for one watcher
+  // Waiting for one watcher. More bytes than the history has: one that has just resumed is not cut.
+  std::size_t watcher_events = 4'096;
+  std::size_t watcher_bytes = 32 << 20;
 };
 
 class KindCache;
@@ -54,12 +56,13 @@ class Subscription {
 
  private:
   friend class KindCache;
-  void offer(const EventRef& event, std::size_t limit);
+  void offer(const EventRef& event, std::size_t most_events, std::size_t most_bytes);
 
   KindCache& cache_;
   SubscriberIndex::Id id_;
   Selection selection_;
   std::deque<Item> queue_;
+  std::size_t queue_bytes_ = 0;
   runtime::Signal changed_;
   bool cut_ = false;
 };

@@ -144,6 +144,30 @@ TEST(KindCache, SlowWatchersAreCut) {
   EXPECT_EQ(drain(*slow).size(), 4u);
 }
 
+// A few large events are as much as many small ones; but one alone always gets through.
+TEST(KindCache, WatchersAreCutByBytesToo) {
+  const std::size_t one = Event(nullptr, attachment("x", "n", {1, 0}), {1, 0}).bytes();
+  KindCache cache(attachments(), {.watcher_bytes = 3 * one});
+  KindCache tiny(attachments(), {.watcher_bytes = 1});
+  cache.reset({}, 0);
+  tiny.reset({}, 0);
+  auto slow = cache.subscribe({}, store::Place::end_of(0)).value();
+  auto quick = tiny.subscribe({}, store::Place::end_of(0)).value();
+  for (int i = 1; i <= 10; ++i) {
+    const std::string name(1, static_cast<char>('a' + i));
+    cache.apply_put(attachment(name, "n", {i, 0}));
+    tiny.apply_put(attachment(name, "n", {i, 0}));
+    EXPECT_EQ(drain(*quick).size(), 1u);
+  }
+  EXPECT_FALSE(quick->cut());
+  EXPECT_TRUE(slow->cut());
+  EXPECT_EQ(drain(*slow).size(), 3u);
+  // Who resumes gets the whole history at once, whatever its size, and is not cut for that.
+  auto resumed = cache.subscribe({}, store::Place::end_of(1)).value();
+  EXPECT_FALSE(resumed->cut());
+  EXPECT_EQ(drain(*resumed).size(), 9u);
+}
+
 // The index finds exactly the watchers whose term fits the old or the new object.
 TEST(SubscriberIndex, CandidatesAreThoseThatMayMatch) {
   SubscriberIndex index;
