@@ -96,10 +96,10 @@ Result<> serve_through_faults(World& world) {
       world, FaultSettings{
                  .machines = victims,
                  .begin = 2s,
-                 .end = 25s,
+                 .end = 13s,
                  .kinds = {Kind::cut_one_way, Kind::cut_both_ways, Kind::isolate, Kind::slow,
                            Kind::pause, Kind::kill, Kind::power_loss, Kind::power_loss_in_write}});
-  world.run_for(30s);
+  world.run_for(16s);
   story.writing = false;
   // Reflectors wait up to a minute between tries, and up to a keep-alive to notice a dead server.
   world.run_for(180s);

@@ -246,7 +246,7 @@ Result<> run_networks(World& world) {
     for (int user = 0; user < 4; ++user) scope.spawn(use_networks(m, shared));
     co_await scope.join();
   });
-  world.run_for(4s);
+  world.run_for(3s);
   shared.busy = false;
   world.run_for(90s);  // back-off of addresses that could not be assigned
   shared.checker.rest();
