@@ -32,17 +32,17 @@ start_agent() {
 agent_ready() { wait_until 30 "agent $1 ready" grep -q '^fairlead agent ready, fabric log' "$WORK/$1.out"; }
 page() { curl -sS --max-time 10 "$(sed -n "s/.*metrics \(http.*\)metrics$/\1/p" "$WORK/$1.out")$2"; }
 
-# attach NAME NODE [spec members…], then what the address controller does: address NAME VNI N.
+# attach NAME NODE N [spec members…]: with address 10.0.0.N of network 5.
+kubectl create -f - >/dev/null <<'OBJECT'
+{"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "s"},
+ "spec": {"vni": 5, "ipv4": "10.0.0.0/24"}}
+OBJECT
 attach() {
-  local name=$1 node=$2 more=${3:-}
+  local name=$1 node=$2 number=$3 more=${4:-}
   kubectl create -f - >/dev/null <<OBJECT
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "$name"},
- "spec": {"node": "$node", "subnet": "s"$more}}
+ "spec": {"node": "$node", "subnet": "s", "fixedIPv4": "10.0.0.$number"$more}}
 OBJECT
-}
-address() {
-  kubectl patch na "$1" --subresource=status --type=merge -p "{\"status\": {\"addressVNI\": $2,
-    \"ipv4\": \"10.0.0.$3\", \"macAddress\": \"02:00:0a:00:00:0$3\"}}" >/dev/null
 }
 field() { kubectl get na "$1" -o "jsonpath={$2}"; }
 is() { [ "$(field "$1" "$2")" = "$3" ]; }
@@ -76,16 +76,14 @@ agent_ready a1
 agent_ready a2
 refuse "a second agent on the node" 'agent.lock is held by another agent of this node \(pid '"$first"'\)' \
   "$FAIRLEAD" agent --join-dir "$WORK/a1" --host-ip 192.0.2.1 --metrics-listen none
-attach x a1
-attach y a2
-address x 5 1
-address y 5 2
+attach x a1 11
+attach y a2 12
 wait_until 20 "x ready" filled x .status.ifcName
 wait_until 20 "y ready" filled y .status.ifcName
 equal "where x is" "$(field x .status.hostIP)" 192.0.2.1
-expect "the columns" 'x +a1 +s +10.0.0.1 +Ready' kubectl get na
-wait_until 20 "y on a1" carries a1 2 192.0.2.2
-wait_until 20 "x on a2" carries a2 1 192.0.2.1
+expect "the columns" 'x +a1 +s +10.0.0.11 +Ready' kubectl get na
+wait_until 20 "y on a1" carries a1 12 192.0.2.2
+wait_until 20 "x on a2" carries a2 11 192.0.2.1
 expect "metrics" '^fairlead_agent_local_attachments 1$' page a1 metrics
 expect "metrics of others" '^fairlead_agent_remote_attachments 1$' page a1 metrics
 expect "ready" '^ok$' page a1 readyz
@@ -93,19 +91,14 @@ expect "healthy" '^ok$' page a1 healthz
 
 # --- hooks
 # shellcheck disable=SC2016  # for the agent to expand
-attach say a1 ', "postCreateExec": ["'"$WORK/hook"'", "say", "${ifname} ${ipv4} ${mac}"]'
-attach hang a1 ', "postCreateExec": ["'"$WORK/hook"'", "hang"]'
-attach flood a1 ', "postCreateExec": ["'"$WORK/hook"'", "flood"]'
-attach bad a1 ', "postCreateExec": ["/bin/sh", "-c", "id"]'
-attach end a1 ', "postDeleteExec": ["'"$WORK/hook"'", "mark", "'"$WORK/marks"'", "old"]'
-address say 5 3
-address hang 5 4
-address flood 5 5
-address bad 5 6
-address end 5 7
+attach say a1 13 ', "postCreateExec": ["'"$WORK/hook"'", "say", "${ifname} ${ipv4} ${mac}"]'
+attach hang a1 14 ', "postCreateExec": ["'"$WORK/hook"'", "hang"]'
+attach flood a1 15 ', "postCreateExec": ["'"$WORK/hook"'", "flood"]'
+attach bad a1 16 ', "postCreateExec": ["/bin/sh", "-c", "id"]'
+attach end a1 17 ', "postDeleteExec": ["'"$WORK/hook"'", "mark", "'"$WORK/marks"'", "old"]'
 wait_until 20 "report of say" is say .status.postCreateExecReport.exitStatus 7
 equal "its arguments" "$(field say .status.postCreateExecReport.stdOut)" \
-  "$(field say .status.ifcName) 10.0.0.3 02:00:0a:00:00:03"
+  "$(field say .status.ifcName) 10.0.0.13 02:00:0a:00:00:0d"
 equal "its errors" "$(field say .status.postCreateExecReport.stdErr)" oops
 wait_until 20 "end of hang" is hang .status.postCreateExecReport.exitStatus -3
 expect "why" 'hanging' field hang .status.postCreateExecReport.stdOut
@@ -124,21 +117,19 @@ wait_until 20 "the hook of a deletion" grep -qx new "$WORK/marks"
 
 # --- a deletion is acknowledged by both nodes
 kubectl delete na y say >/dev/null
-attach z a2
-address z 5 2
+attach z a2 12
 wait_until 20 "z ready" filled z .status.ifcName
 removed=$(kubectl get na z -o 'jsonpath={.metadata.resourceVersion}')
 kubectl delete na z >/dev/null
 wait_until 20 "a1 dropped z" applied_beyond a1 5 "$removed"
 wait_until 20 "a2 dropped all" applied_beyond a2 5 "$removed"
-wait_until 5 "y gone" removes a1 2
+wait_until 5 "y gone" removes a1 12
 
 # --- the agent is killed: what happened meanwhile is caught up with
 kill -KILL "$first"
 wait "$first" 2>/dev/null || true
 kubectl delete na hang >/dev/null
-attach w a1
-address w 5 4
+attach w a1 14
 start_agent a1 192.0.2.1
 first=$AGENT_PID
 agent_ready a1
@@ -154,10 +145,9 @@ second=$AGENT_PID
 expect "not ready without an API" '^$' cat "$WORK/a2.out"
 PORT=$PORT start_server one
 agent_ready a2
-attach v a2
-address v 5 2
+attach v a2 12
 wait_until 60 "v ready" filled v .status.ifcName
-wait_until 60 "v on a1" carries a1 2 192.0.2.2
+wait_until 60 "v on a1" carries a1 12 192.0.2.2
 kill -0 "$first" || die "the agent died with the server"
 
 # --- a clean end leaves everything as it is
