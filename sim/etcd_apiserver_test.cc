@@ -234,17 +234,20 @@ TEST(ApiServersOnEtcd, CarelessStoresAreFoundOut) {
     Careless how;
     std::string_view reason;
   };
+  constexpr std::uint64_t kMostSeeds = 30;  // a write must meet the fault at the right moment
   for (const auto& [how, reason] :
        {Case{Careless::reads_stale, "listed at"}, Case{Careless::skips_changes, "watcher"},
         Case{Careless::trusts_timeouts, "acknowledged"}}) {
-    std::size_t started_over = 0;
-    const SeedReport report =
-        explore_seeds({.count = 3, .fixed_count = true}, [how, &started_over](World& world) {
-          return two_servers_on_etcd(world, how, started_over);
-        });
-    ASSERT_FALSE(report.passed()) << reason;
-    EXPECT_NE(report.failures.front().reason.find(reason), std::string::npos)
-        << report.failures.front().reason;
+    std::string found;
+    for (std::uint64_t seed = 1; seed <= kMostSeeds && found.empty(); ++seed) {
+      std::size_t started_over = 0;
+      const SeedReport report = explore_seeds(
+          {.count = 1, .first = seed, .fixed_count = true}, [how, &started_over](World& world) {
+            return two_servers_on_etcd(world, how, started_over);
+          });
+      if (!report.passed()) found = report.failures.front().reason;
+    }
+    EXPECT_NE(found.find(reason), std::string::npos) << reason << ": " << found;
   }
 }
 

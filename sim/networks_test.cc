@@ -234,7 +234,13 @@ Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
   }
 }
 
-Result<> run_networks(World& world) {
+// What all seeds together must have seen; a quiet one may have seen nothing.
+struct Seen {
+  std::size_t assignments = 0;
+  std::size_t releases = 0;
+};
+
+Result<> run_networks(World& world, Seen& seen) {
   Machine& machine = world.add_machine("servers");
   Shared& shared = world.own<Shared>();
   shared.store = std::make_unique<store::MemoryStore>(machine, store::MemoryOptions{1'000'000});
@@ -251,13 +257,18 @@ Result<> run_networks(World& world) {
   world.run_for(90s);  // back-off of addresses that could not be assigned
   shared.checker.rest();
   if (!shared.checker.violation().empty()) return fail(Code::internal, shared.checker.violation());
-  if (shared.checker.assignments() == 0 || shared.checker.releases() == 0)
-    return fail(Code::internal, "nothing was tested");
+  seen.assignments += shared.checker.assignments();
+  seen.releases += shared.checker.releases();
   return {};
 }
 
 TEST(Networks, NoAddressIsOwnedTwiceAndNoneLeaks) {
-  EXPECT_TRUE(run_seeds({.count = 60}, run_networks));
+  Seen seen;
+  EXPECT_TRUE(
+      run_seeds({.count = 60}, [&seen](World& world) { return run_networks(world, seen); }));
+  if (seed_choice().only) return;
+  EXPECT_GT(seen.assignments, 0U) << "nothing was tested";
+  EXPECT_GT(seen.releases, 0U) << "nothing was tested";
 }
 
 }  // namespace
