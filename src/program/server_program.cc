@@ -165,6 +165,8 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     namespaces.emplace(runtime, catalog, cache, api.writer());
   }
   controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
+  metrics.gauge_of("fairlead_garbage_queue_depth", "Objects that garbage collection is to look at.",
+                   [&garbage] { return static_cast<double>(garbage.queue().depth()); });
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
   std::unique_ptr<AuditFile> audit;
   if (!config.flags.audit_log.empty()) {
