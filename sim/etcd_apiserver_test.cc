@@ -219,11 +219,12 @@ Result<> two_servers_on_etcd(World& world, Careless careless, std::size_t& start
 TEST(ApiServersOnEtcd, KeepTheirPromisesThroughFaults) {
   log::set_level(log::Level::error);
   std::size_t started_over = 0;
-  EXPECT_TRUE(run_seeds({.count = 10, .cost = 50}, [&started_over](World& world) {
+  const SeedRuns runs{.count = 10, .cost = 50};
+  EXPECT_TRUE(run_seeds(runs, [&started_over](World& world) {
     return two_servers_on_etcd(world, Careless::no, started_over);
   }));
-  // Histories were lost under informers; one seed alone may not show it.
-  if (!seed_choice().only) EXPECT_GT(started_over, 0U);
+  // Histories were lost under informers; a few seeds alone may not show it.
+  if (seeds_of(runs, seed_choice()).size() >= 5) EXPECT_GT(started_over, 0U);
   std::printf("informers listed again %zu times\n", started_over);
 }
 
