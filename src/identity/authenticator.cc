@@ -96,6 +96,12 @@ UserRef TokenAuthenticator::node_named(const std::string& node) {
 }
 
 std::optional<Result<UserRef>> TokenAuthenticator::authenticate_now(const AuthRequest& request) {
+  // Two of them leave open which one counts, here and wherever the request came through.
+  const auto is_credential = [](const auto& field) {
+    return same_header(field.first, "authorization");
+  };
+  if (std::ranges::count_if(request.headers, is_credential) > 1)
+    return fail(Code::unauthorized, "more than one Authorization header");
   const std::optional<std::string_view> token = bearer_token(request.header("authorization"));
   if (!token) return UserRef();
   if (UserRef user = table_.find(*token)) return user;

@@ -114,6 +114,10 @@ TEST(TokenAuthenticator, judges_tokens) {
   EXPECT_EQ(name_of(ask(authenticator, with(node, kNow + kDay))), "401");
   EXPECT_EQ(name_of(ask(authenticator, with(node + "x"))), "401");
   EXPECT_EQ(name_of(ask(authenticator, {"", {}})), "-");
+  for (const char* second : {"Bearer good", "Bearer bad", "Basic good"})
+    EXPECT_EQ(name_of(ask(authenticator,
+                          {"", {{"Authorization", "Bearer good"}, {"authorization", second}}})),
+              "401");
   authenticator.set_last(false);
   EXPECT_EQ(name_of(ask(authenticator, with("Bearer bad"))), "-");
 }
