@@ -8,6 +8,7 @@
 #include "apiserver/cluster_defaults.h"
 #include "apiserver/join_service.h"
 #include "base/log.h"
+#include "client/work_queue_metrics.h"
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
@@ -106,8 +107,11 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   BackupService backup(*opened.store);
   api.add_path(joining);
   api.add_path(backup);
-  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
-  controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer());
+  client::WorkQueueFamilies queues(metrics);
+  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer(),
+                                        queues.of("garbage-collector"));
+  controllers::NamespaceTerminator namespaces(runtime, catalog, cache, api.writer(),
+                                              queues.of("namespace-terminator"));
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
   std::unique_ptr<AuditFile> audit;
   if (!config.flags.audit_log.empty()) {
