@@ -147,7 +147,8 @@ struct Election {
   }
 };
 
-// Adds the failovers it saw to `failovers`: a quiet seed may show none, all seeds together must not.
+// Adds the failovers it saw to `failovers`: a quiet seed may show none, all seeds together must
+// not.
 Result<> elect(World& world, Duration trusted, unsigned& failovers) {
   Election& election = world.own<Election>();
   election.took_over = [&election] { election.count(); };
@@ -178,9 +179,9 @@ Result<> elect(World& world, Duration trusted, unsigned& failovers) {
 // 14.5 s of 15 s leaves too little for clocks that differ by a few percent: some seeds show it.
 TEST(Lease, LongTrustShowsSplitBrain) {
   unsigned failovers = 0;
-  const SeedReport report = explore_seeds(
-      {.count = 40, .fixed_count = true},
-      [&failovers](World& world) { return elect(world, 14'500ms, failovers); });
+  const SeedReport report =
+      explore_seeds({.count = 40, .fixed_count = true},
+                    [&failovers](World& world) { return elect(world, 14'500ms, failovers); });
   ASSERT_FALSE(report.passed());
   for (const SeedFailure& failure : report.failures)
     EXPECT_EQ(failure.reason, "internal: two leaders at once") << "seed " << failure.seed;
@@ -193,8 +194,8 @@ TEST(Lease, LongTrustShowsSplitBrain) {
 // 10 s of 15 s is enough for the same faults, the same clocks and the same seeds.
 TEST(Lease, ShortTrustShowsNone) {
   unsigned failovers = 0;
-  EXPECT_TRUE(run_seeds(
-      {.count = 100}, [&failovers](World& world) { return elect(world, 10s, failovers); }));
+  EXPECT_TRUE(run_seeds({.count = 100},
+                        [&failovers](World& world) { return elect(world, 10s, failovers); }));
   EXPECT_GT(failovers, 0U) << "nothing was tested";
 }
 
