@@ -11,6 +11,8 @@
 #include <memory>
 #include <string_view>
 
+// The name is the sanitizer's.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace fairlead::sim {

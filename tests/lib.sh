@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # For the scripts in tests/e2e and tests/netns: a server to talk to, and assertions that say what they
 # wanted. Source it; it cleans up behind itself, also after a failure.
 set -euo pipefail

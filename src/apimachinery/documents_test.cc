@@ -9,10 +9,17 @@
 #include "apimachinery/table.h"
 #include "apimachinery/test_kinds.h"
 #include "resource/catalog.h"
+#include "resource/reviews.h"
 #include "wire/protobuf.h"
 
 namespace fairlead::apimachinery {
 namespace {
+
+std::vector<const resource::Kind*> kinds_of(const resource::Catalog& catalog) {
+  std::vector<const resource::Kind*> kinds;
+  for (const auto& kind : catalog.kinds()) kinds.push_back(kind.get());
+  return kinds;
+}
 
 const Json kWidget = json(
     R"({"apiVersion":"demo.example.com/v1","kind":"Widget","metadata":{"name":"w","resourceVersion":"5"},"spec":{"size":3}})");
@@ -129,7 +136,7 @@ const Json* patch_operation(const Json& document, std::string_view path) {
 
 // kubectl finds a PATCH with the kind, fieldValidation and dryRun, and its body types.
 TEST(OpenApi, V3DescribesPatch) {
-  const OpenApiV3 openapi(small_catalog());
+  const OpenApiV3 openapi(kinds_of(small_catalog()));
   const Document* document = openapi.document("apis/demo.example.com/v1");
   ASSERT_NE(document, nullptr);
   const Json parsed = json(document->body);
@@ -156,7 +163,7 @@ TEST(OpenApi, V3DescribesPatch) {
 
 // Schemas carry types, descriptions and the merge extensions; every $ref resolves.
 TEST(OpenApi, V3DescribesSchemas) {
-  const OpenApiV3 openapi(small_catalog());
+  const OpenApiV3 openapi(kinds_of(small_catalog()));
   const Json parsed = json(openapi.document("apis/demo.example.com/v1")->body);
   const JsonObject& schemas = parsed.at("components").at("schemas").as_object();
   const Json& widget = schemas.at("com.example.demo.v1.Widget");
@@ -193,7 +200,7 @@ TEST(OpenApi, V3DescribesSchemas) {
 
 // The root index points at each document with the hash that document has.
 TEST(OpenApi, V3RootCarriesHashes) {
-  const OpenApiV3 openapi(small_catalog());
+  const OpenApiV3 openapi(kinds_of(small_catalog()));
   const Json root = json(openapi.root().body);
   EXPECT_EQ(root.at("paths").as_object().size(), 2u);
   EXPECT_EQ(root.at("paths").at("api/v1").at("serverRelativeURL").as_string(),
@@ -224,7 +231,7 @@ std::string_view named_value(std::string_view message, std::uint32_t field, std:
 
 // The protobuf form has definitions with types and extensions where gnostic's readers look.
 TEST(OpenApi, V2EncodesGnostic) {
-  const OpenApiV2 openapi(small_catalog());
+  const OpenApiV2 openapi(kinds_of(small_catalog()));
   const std::string_view document = openapi.protobuf().body;
   EXPECT_EQ(proto_field(document, 1), "2.0");
   const std::string_view definitions = proto_field(document, 9);
@@ -264,8 +271,8 @@ TEST(OpenApi, V2EncodesGnostic) {
 
 // The product's own documents are complete: every kind has its model in both versions.
 TEST(OpenApi, CoversTheCatalog) {
-  const OpenApiV3 v3(resource::builtin_catalog());
-  const Json v2 = make_openapi_v2(resource::builtin_catalog());
+  const OpenApiV3 v3(kinds_of(resource::builtin_catalog()));
+  const Json v2 = make_openapi_v2(kinds_of(resource::builtin_catalog()));
   for (const auto& kind : resource::builtin_catalog().kinds()) {
     const std::string path =
         kind->group.empty() ? "api/" + kind->version : "apis/" + kind->group + "/" + kind->version;
@@ -273,6 +280,34 @@ TEST(OpenApi, CoversTheCatalog) {
     EXPECT_NE(v3.document(path)->body.find("\"" + model_name(*kind) + "\""), std::string::npos);
     EXPECT_TRUE(v2.at("definitions").as_object().contains(model_name(*kind)));
   }
+}
+
+// Reviews are described as what they are: only created, no lists, the answer in their status.
+TEST(OpenApi, DescribesReviews) {
+  const auto kinds = kinds_of(resource::review_catalog());
+  const OpenApiV3 v3(kinds);
+  const Document* document = v3.document("apis/authorization.k8s.io/v1");
+  ASSERT_TRUE(document);
+  const Json value = wire::parse_json(document->body)->value;
+  const JsonObject& paths = wire::find(value, "paths")->get_object();
+  ASSERT_EQ(paths.size(), 4u);
+  for (const auto& path : paths) {
+    const JsonObject& item = path.value().get_object();
+    EXPECT_TRUE(item.contains("post")) << path.key();
+    EXPECT_FALSE(item.contains("get")) << path.key();
+  }
+  const JsonObject& schemas = value.at("components").at("schemas").get_object();
+  const std::string model = "io.k8s.api.authorization.v1.SelfSubjectAccessReview";
+  ASSERT_TRUE(schemas.contains(model));
+  EXPECT_FALSE(schemas.contains(model + "List"));
+  const Json& review = schemas.at(model);
+  EXPECT_EQ(review.at("x-kubernetes-group-version-kind").at(0).at("kind"),
+            "SelfSubjectAccessReview");
+  EXPECT_TRUE(wire::find(review, "properties.spec.properties.resourceAttributes.properties.verb"));
+  EXPECT_TRUE(wire::find(review, "properties.status.properties.allowed"));
+  const Json v2 = make_openapi_v2(kinds);
+  EXPECT_TRUE(
+      v2.at("definitions").get_object().contains("io.k8s.api.authentication.v1.TokenReview"));
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ Result<std::string> read_only_text(std::string_view bytes) {
 Result<Json> read_map_value(KubeType type, std::string_view bytes) {
   if (type == KubeType::bytes_map) return Json(encode_base64(bytes));
   if (type == KubeType::text_map) return Json(bytes);
-  FL_TRY(std::string text, read_only_text(bytes));
-  return Json(std::move(text));
+  FL_TRY(const std::string text, read_only_text(bytes));
+  return Json(text);
 }
 
 Result<> read_map_entry(KubeType type, std::string_view bytes, JsonObject& into) {
@@ -107,8 +107,8 @@ Result<Json> read_value(const KubeField& field, const ProtoReader& reader, int d
     case KubeType::int_or_string:
       return read_int_or_string(reader.bytes());
     case KubeType::quantity: {
-      FL_TRY(std::string text, read_only_text(reader.bytes()));
-      return Json(std::move(text));
+      FL_TRY(const std::string text, read_only_text(reader.bytes()));
+      return Json(text);
     }
     case KubeType::raw_json: {
       FL_TRY(const std::string text, read_only_text(reader.bytes()));

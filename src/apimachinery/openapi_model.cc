@@ -198,7 +198,7 @@ std::map<std::string, JsonObject> models_of(const std::vector<const Kind*>& kind
   std::map<std::string, JsonObject> models = meta_models(kinds, options);
   for (const Kind* kind : kinds) {
     models[model_name(*kind)] = kind_model(*kind, options);
-    models[model_name(*kind) + "List"] = list_model(*kind, options);
+    if (kind->stored) models[model_name(*kind) + "List"] = list_model(*kind, options);
   }
   return models;
 }

@@ -143,6 +143,10 @@ std::vector<Operation> operations_of(const Kind& kind) {
   const std::string collection =
       kind.namespaced ? fmt::format("{}/namespaces/{{namespace}}/{}", base, kind.plural)
                       : fmt::format("{}/{}", base, kind.plural);
+  if (!kind.stored) {
+    operations.create(collection);
+    return operations.take();
+  }
   const bool is_namespace = kind.group.empty() && kind.plural == "namespaces";
   if (kind.namespaced) operations.list(fmt::format("{}/{}", base, kind.plural));
   operations.list(collection);

@@ -84,11 +84,9 @@ JsonArray path_parameters(const Operation& operation) {
 
 }  // namespace
 
-Json make_openapi_v2(const resource::Catalog& catalog) {
-  std::vector<const Kind*> kinds;
+Json make_openapi_v2(const std::vector<const Kind*>& kinds) {
   JsonObject paths;
-  for (const auto& kind : catalog.kinds()) {
-    kinds.push_back(kind.get());
+  for (const Kind* kind : kinds) {
     for (const Operation& operation : operations_of(*kind)) {
       JsonObject& item = wire::member_object(paths, operation.path);
       item[operation.method] = operation_json(operation);
@@ -107,8 +105,8 @@ Json make_openapi_v2(const resource::Catalog& catalog) {
   return document;
 }
 
-OpenApiV2::OpenApiV2(const resource::Catalog& catalog) {
-  const Json document = make_openapi_v2(catalog);
+OpenApiV2::OpenApiV2(const std::vector<const Kind*>& kinds) {
+  const Json document = make_openapi_v2(kinds);
   json_.body = wire::encode_json(document);
   json_.etag = make_etag(json_.body);
   protobuf_.body = encode_gnostic(document);

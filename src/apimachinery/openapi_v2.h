@@ -12,7 +12,7 @@ namespace fairlead::apimachinery {
 
 class OpenApiV2 {
  public:
-  explicit OpenApiV2(const resource::Catalog& catalog);
+  explicit OpenApiV2(const std::vector<const resource::Kind*>& kinds);
   const Document& json() const { return json_; }
   const Document& protobuf() const { return protobuf_; }
 
@@ -22,7 +22,7 @@ class OpenApiV2 {
 };
 
 // The document as a value, and its protobuf encoding (openapi.v2.Document).
-Json make_openapi_v2(const resource::Catalog& catalog);
+Json make_openapi_v2(const std::vector<const resource::Kind*>& kinds);
 std::string encode_gnostic(const Json& document);
 
 }  // namespace fairlead::apimachinery

@@ -125,9 +125,9 @@ std::string document_path(const Kind& kind) {
 
 }  // namespace
 
-OpenApiV3::OpenApiV3(const resource::Catalog& catalog) {
+OpenApiV3::OpenApiV3(const std::vector<const Kind*>& all) {
   std::map<std::string, std::vector<const Kind*>> by_path;
-  for (const auto& kind : catalog.kinds()) by_path[document_path(*kind)].push_back(kind.get());
+  for (const Kind* kind : all) by_path[document_path(*kind)].push_back(kind);
   JsonObject paths;
   for (const auto& [path, kinds] : by_path) {
     documents_[path] = make_document(group_version_document(kinds));

@@ -12,7 +12,7 @@ namespace fairlead::apimachinery {
 
 class OpenApiV3 {
  public:
-  explicit OpenApiV3(const resource::Catalog& catalog);
+  explicit OpenApiV3(const std::vector<const resource::Kind*>& kinds);
 
   const Document& root() const { return root_; }  // /openapi/v3
   // `path` as after /openapi/v3/: "api/v1", "apis/fairlead.dev/v1alpha1". nullptr: 404.

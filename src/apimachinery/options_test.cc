@@ -24,7 +24,8 @@ TEST(Query, Parses) {
   EXPECT_EQ(q.get("c"), "");
   EXPECT_EQ(q.get("labelSelector"), "a=b");
   EXPECT_FALSE(q.has("d"));
-  for (const char* bad : {"a=%", "a=%1", "a=%zz", "a=%ff", "%c0%80=a"}) EXPECT_FALSE(Query::parse(bad)) << bad;
+  for (const char* bad : {"a=%", "a=%1", "a=%zz", "a=%ff", "%c0%80=a"})
+    EXPECT_FALSE(Query::parse(bad)) << bad;
   EXPECT_EQ(percent_encode("a b/c"), "a%20b%2Fc");
 }
 

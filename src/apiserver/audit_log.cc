@@ -1,6 +1,7 @@
 #include "apiserver/audit_log.h"
 
 #include "base/time_text.h"
+#include "wire/utf8.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -18,6 +19,20 @@ Json object_reference(const apimachinery::RequestInfo& info) {
   if (!info.name.empty()) reference["name"] = info.name;
   if (!info.subresource.empty()) reference["subresource"] = info.subresource;
   return reference;
+}
+
+// A transaction may have Secrets among its objects.
+void hide_secrets(Json& body) {
+  Json* operations = wire::find(body, "operations");
+  if (!operations || !operations->is_array()) return;
+  for (Json& operation : operations->get_array()) {
+    Json* object = wire::find(operation, "object");
+    if (!object || wire::find_string(*object, "kind") != "Secret") continue;
+    for (const std::string_view member : {"data", "stringData"}) object->get_object().erase(member);
+    // kubectl apply keeps a copy of all of it here.
+    if (Json* metadata = wire::find(*object, "metadata"); metadata && metadata->is_object())
+      metadata->get_object().erase("annotations");
+  }
 }
 
 }  // namespace
@@ -45,7 +60,12 @@ void AuditLog::record(const Request& request, std::string_view body, WallTime re
   if (request.info.is_resource) event["objectRef"] = object_reference(request.info);
   if (!body.empty()) {
     auto parsed = wire::parse_json(body);
-    event["requestObject"] = parsed ? std::move(parsed->value) : Json(body);
+    if (parsed) {
+      hide_secrets(parsed->value);
+      event["requestObject"] = std::move(parsed->value);
+    } else if (request.info.resource != "transactions" && wire::is_utf8(body)) {
+      event["requestObject"] = body;
+    }
   }
   sink_(wire::encode_json(Json(std::move(event))) + "\n");
 }

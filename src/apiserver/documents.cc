@@ -1,6 +1,7 @@
 #include "apiserver/documents.h"
 
 #include "apiserver/version.h"
+#include "resource/reviews.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -21,7 +22,11 @@ std::string_view without_trailing_slash(std::string_view path) {
 
 Documents::Documents(const resource::Catalog& catalog,
                      const std::vector<apimachinery::ServedResource>& reviews)
-    : discovery_(catalog, reviews), catalog_(catalog) {}
+    : discovery_(catalog, reviews) {
+  for (const auto& kind : catalog.kinds()) kinds_.push_back(kind.get());
+  if (reviews.empty()) return;
+  for (const auto& kind : resource::review_catalog().kinds()) kinds_.push_back(kind.get());
+}
 
 bool Documents::serves(std::string_view path) const {
   return path == "/version" || path == "/openapi/v2" || path == "/api" || path == "/apis" ||
@@ -77,7 +82,7 @@ Task<Result<>> Documents::serve_discovery(Request& request) {
 Task<Result<>> Documents::serve_openapi_v2(Request& request) {
   const auto format = apimachinery::negotiate_openapi_v2(request.header("Accept"));
   if (!format) co_return co_await send_status(request, format.error());
-  if (!openapi_v2_) openapi_v2_.emplace(catalog_);
+  if (!openapi_v2_) openapi_v2_.emplace(kinds_);
   const bool protobuf = *format == apimachinery::OpenApiFormat::protobuf;
   const Document& document = protobuf ? openapi_v2_->protobuf() : openapi_v2_->json();
   co_return co_await send_document(request, protobuf ? apimachinery::kOpenApiV2Protobuf : kJsonType,
@@ -87,7 +92,7 @@ Task<Result<>> Documents::serve_openapi_v2(Request& request) {
 Task<Result<>> Documents::serve_openapi_v3(Request& request) {
   const auto format = apimachinery::negotiate_openapi_v3(request.header("Accept"));
   if (!format) co_return co_await send_status(request, format.error());
-  if (!openapi_v3_) openapi_v3_.emplace(catalog_);
+  if (!openapi_v3_) openapi_v3_.emplace(kinds_);
   const std::string path(without_trailing_slash(request.info.path));
   if (path == kOpenApiV3)
     co_return co_await send_document(request, kJsonType, openapi_v3_->root().body,

@@ -30,7 +30,7 @@ class Documents {
   Task<Result<>> serve_openapi_v3(Request& request);
 
   apimachinery::Discovery discovery_;
-  const resource::Catalog& catalog_;
+  std::vector<const resource::Kind*> kinds_;  // stored ones and reviews
   std::optional<apimachinery::OpenApiV2> openapi_v2_;
   std::optional<apimachinery::OpenApiV3> openapi_v3_;
 };

@@ -1,10 +1,10 @@
 #include "apiserver/reviews.h"
 
-#include <algorithm>
 #include <string>
 
 #include "apimachinery/write_options.h"
 #include "apiserver/write_plan.h"
+#include "resource/reviews.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -14,30 +14,8 @@ using identity::Attributes;
 using identity::Decision;
 using identity::User;
 
-struct ReviewType {
-  std::string_view group;
-  std::string_view kind;
-  std::string_view plural;
-  bool namespaced;
-};
-
-constexpr std::string_view kAuthorization = "authorization.k8s.io";
-constexpr std::string_view kAuthentication = "authentication.k8s.io";
-constexpr ReviewType kReviews[] = {
-    {kAuthorization, "SelfSubjectAccessReview", "selfsubjectaccessreviews", false},
-    {kAuthorization, "SelfSubjectRulesReview", "selfsubjectrulesreviews", false},
-    {kAuthorization, "SubjectAccessReview", "subjectaccessreviews", false},
-    {kAuthorization, "LocalSubjectAccessReview", "localsubjectaccessreviews", true},
-    {kAuthentication, "TokenReview", "tokenreviews", false},
-    {kAuthentication, "SelfSubjectReview", "selfsubjectreviews", false},
-};
-
-const ReviewType* find_review(const apimachinery::RequestInfo& info) {
-  if (info.version != "v1") return nullptr;
-  const auto at = std::ranges::find_if(kReviews, [&](const ReviewType& type) {
-    return type.group == info.group && type.plural == info.resource;
-  });
-  return at == std::end(kReviews) ? nullptr : at;
+const resource::Kind* find_review(const apimachinery::RequestInfo& info) {
+  return resource::review_catalog().find(info.group, info.version, info.resource);
 }
 
 JsonArray text_array(const std::vector<std::string>& texts) {
@@ -102,21 +80,20 @@ Json rules_json(const identity::RuleList& rules) {
 
 std::vector<apimachinery::ServedResource> served_reviews() {
   std::vector<apimachinery::ServedResource> served;
-  for (const ReviewType& type : kReviews)
-    served.push_back(apimachinery::review_resource(std::string(type.group), "v1",
-                                                   std::string(type.kind), std::string(type.plural),
-                                                   type.namespaced));
+  for (const auto& kind : resource::review_catalog().kinds())
+    served.push_back(apimachinery::review_resource(kind->group, kind->version, kind->kind,
+                                                   kind->plural, kind->namespaced));
   return served;
 }
 
 bool Reviews::serves(const apimachinery::RequestInfo& info) { return find_review(info) != nullptr; }
 
 Task<Result<>> Reviews::serve(Request& request, WallTime now) {
-  const ReviewType& type = *find_review(request.info);
+  const resource::Kind& type = *find_review(request.info);
   if (request.info.verb != "create")
     co_return co_await send_status(
-        request, apimachinery::method_not_allowed(
-                     {std::string(type.group), std::string(type.plural)}, request.info.verb));
+        request,
+        apimachinery::method_not_allowed(apimachinery::group_resource(type), request.info.verb));
   const auto format = apimachinery::body_format(request.header("Content-Type"));
   if (!format) co_return co_await send_status(request, format.error());
   Answer<Body> body = decode_body(request.exchange.request().body, *format);
@@ -128,8 +105,8 @@ Task<Result<>> Reviews::serve(Request& request, WallTime now) {
   Answer<Json> status = co_await answer(request, review, now);
   if (!status) co_return co_await send_status(request, status.error());
   JsonObject& members = review.get_object();
-  members["apiVersion"] = std::string(type.group) + "/v1";
-  members["kind"] = std::string(type.kind);
+  members["apiVersion"] = type.api_version();
+  members["kind"] = type.kind;
   if (!members.contains("metadata"))
     members["metadata"] = JsonObject{{"creationTimestamp", nullptr}};
   members["status"] = std::move(*status);

@@ -14,9 +14,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "base/result.h"
+#include "client/work_queue_metrics.h"
 #include "runtime/channel.h"
 #include "runtime/runtime.h"
 
@@ -35,15 +35,16 @@ struct WorkQueueCounters {
 template <class Key>
 class WorkQueue {
  public:
-  explicit WorkQueue(runtime::Runtime& runtime, BackoffLimits limits = {})
-      : runtime_(runtime), limits_(limits) {}
+  explicit WorkQueue(runtime::Runtime& runtime, BackoffLimits limits = {},
+                     std::optional<WorkQueueMetrics> metrics = {})
+      : runtime_(runtime), limits_(limits), metrics_(metrics) {}
 
   void add(const Key& key) {
-    if (shut_down_ || !dirty_.insert(key).second) return;
+    if (shut_down_ || !dirty_.emplace(key, runtime_.now()).second) return;
     ++counters_.adds;
+    if (metrics_) metrics_->adds->add();
     if (working_.contains(key)) return;  // done() queues it
-    queue_.push_back(key);
-    changed_.notify();
+    enqueue(key);
   }
 
   // Adds the key after `delay`; an earlier time already set stands.
@@ -60,6 +61,7 @@ class WorkQueue {
   // The key failed: again, later each time.
   void retry(const Key& key) {
     ++counters_.retries;
+    if (metrics_) metrics_->retries->add();
     const int failures = std::min(failures_[key]++, 40);
     Duration delay = limits_.first;
     for (int i = 0; i < failures && delay < limits_.longest; ++i) delay *= 2;
@@ -82,16 +84,23 @@ class WorkQueue {
     if (queue_.empty()) return std::nullopt;
     Key key = std::move(queue_.front());
     queue_.pop_front();
-    dirty_.erase(key);
-    working_.insert(key);
+    const auto added = dirty_.find(key);
+    if (metrics_) {
+      metrics_->depth->add(-1);
+      metrics_->waited->observe(seconds_since(added->second));
+    }
+    dirty_.erase(added);
+    working_.emplace(key, runtime_.now());
     return key;
   }
 
   void done(const Key& key) {
-    working_.erase(key);
-    if (!dirty_.contains(key)) return;
-    queue_.push_back(key);
-    changed_.notify();
+    const auto taken = working_.find(key);
+    if (taken != working_.end()) {
+      if (metrics_) metrics_->worked->observe(seconds_since(taken->second));
+      working_.erase(taken);
+    }
+    if (dirty_.contains(key)) enqueue(key);
   }
 
   // No further keys; what is queued is still handed out.
@@ -106,6 +115,15 @@ class WorkQueue {
   const WorkQueueCounters& counters() const { return counters_; }
 
  private:
+  void enqueue(const Key& key) {
+    queue_.push_back(key);
+    if (metrics_) metrics_->depth->add(1);
+    changed_.notify();
+  }
+  double seconds_since(Instant then) const {
+    return std::chrono::duration<double>(runtime_.now() - then).count();
+  }
+
   struct Alarm final : runtime::Timer {
     Alarm(WorkQueue& owner, Key what, Instant when)
         : queue(owner), key(std::move(what)), due(when) {}
@@ -122,9 +140,10 @@ class WorkQueue {
 
   runtime::Runtime& runtime_;
   BackoffLimits limits_;
+  std::optional<WorkQueueMetrics> metrics_;
   std::deque<Key> queue_;
-  std::set<Key> dirty_;    // added and not yet taken
-  std::set<Key> working_;  // taken and not yet done
+  std::map<Key, Instant> dirty_;    // added and not yet taken, since when
+  std::map<Key, Instant> working_;  // taken and not yet done, since when
   std::map<Key, int> failures_;
   std::map<Key, std::unique_ptr<Alarm>> alarms_;
   runtime::Signal changed_;

@@ -105,5 +105,37 @@ TEST_F(WorkQueueTest, ShutDownDrains) {
   EXPECT_EQ(scope.size(), 0u);
 }
 
+// What client-go's dashboards show: depth, adds, retries, and how long keys waited and were worked
+// on.
+TEST(WorkQueueMetrics, FollowTheQueue) {
+  ManualRuntime runtime;
+  metrics::Registry registry;
+  WorkQueueFamilies families(registry);
+  WorkQueue<std::string> queue(runtime, {}, families.of("things"));
+  Keys taken;
+  Scope scope(runtime);
+  for (const char* key : {"a", "b", "a"}) queue.add(key);
+  const auto says = [&](const std::string& line) {
+    const std::string text = registry.expose();
+    EXPECT_NE(text.find(line + "\n"), std::string::npos) << line << "\nin\n" << text;
+  };
+  says("workqueue_depth{name=\"things\"} 2");
+  says("workqueue_adds_total{name=\"things\"} 2");
+  runtime.advance(2s);
+  scope.spawn(take_all(queue, taken));
+  runtime.settle();
+  says("workqueue_depth{name=\"things\"} 0");
+  says("workqueue_queue_duration_seconds_count{name=\"things\"} 2");
+  says("workqueue_queue_duration_seconds_sum{name=\"things\"} 4");
+  runtime.advance(3s);
+  queue.retry("a");
+  queue.done("a");
+  says("workqueue_retries_total{name=\"things\"} 1");
+  says("workqueue_work_duration_seconds_sum{name=\"things\"} 3");
+  // A key that is added while in work counts as waiting once it may be taken.
+  queue.add("b");
+  says("workqueue_depth{name=\"things\"} 0");
+}
+
 }  // namespace
 }  // namespace fairlead::client

@@ -26,8 +26,13 @@ struct GarbageCollector::OwnerState {
 };
 
 GarbageCollector::GarbageCollector(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer)
-    : runtime_(runtime), catalog_(catalog), cache_(cache), writer_(writer), queue_(runtime) {
+                                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                                   std::optional<client::WorkQueueMetrics> metrics)
+    : runtime_(runtime),
+      catalog_(catalog),
+      cache_(cache),
+      writer_(writer),
+      queue_(runtime, {}, metrics) {
   cache.on_reset([this] { rebuild(); });
   cache.observe(
       [this](const resource::Kind& kind, const watchcache::Event& event) { notice(kind, event); });

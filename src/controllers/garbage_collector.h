@@ -11,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -28,7 +29,8 @@ class GarbageCollector {
  public:
   // Observes the cache from now on; run() does the work.
   GarbageCollector(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer);
+                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                   std::optional<client::WorkQueueMetrics> metrics = {});
 
   // Until cancelled.
   Task<void> run();

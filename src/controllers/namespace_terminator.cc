@@ -29,13 +29,14 @@ Task<void> delete_into(apiserver::ObjectWriter& writer, ObjectId id, std::string
 NamespaceTerminator::NamespaceTerminator(runtime::Runtime& runtime,
                                          const resource::Catalog& catalog,
                                          watchcache::WatchCache& cache,
-                                         apiserver::ObjectWriter& writer)
+                                         apiserver::ObjectWriter& writer,
+                                         std::optional<client::WorkQueueMetrics> metrics)
     : runtime_(runtime),
       catalog_(catalog),
       namespaces_(*catalog.find("", "v1", "namespaces")),
       cache_(cache),
       writer_(writer),
-      queue_(runtime) {
+      queue_(runtime, {}, metrics) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind == &namespaces_) {

@@ -4,6 +4,7 @@
 // the same transaction), so once a fresh look shows it empty, it is empty.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "apiserver/object_writer.h"
@@ -18,7 +19,8 @@ namespace fairlead::controllers {
 class NamespaceTerminator {
  public:
   NamespaceTerminator(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                      watchcache::WatchCache& cache, apiserver::ObjectWriter& writer);
+                      watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                      std::optional<client::WorkQueueMetrics> metrics = {});
 
   // Until cancelled.
   Task<void> run();

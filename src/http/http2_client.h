@@ -46,7 +46,7 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
  public:
   Http2Client(runtime::Runtime& runtime, std::unique_ptr<runtime::Stream> stream,
               const ClientOptions& options);
-  ~Http2Client() override;
+  ~Http2Client();
 
   struct Notices {
     std::function<void(const Error&)> unusable;  // no new request may start

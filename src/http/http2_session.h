@@ -59,7 +59,7 @@ class Http2Session {
   enum class Side { client, server };
   Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, BufferPool& buffers, Side side,
                std::size_t read_bytes, Duration write_stall);
-  virtual ~Http2Session();
+  ~Http2Session();  // never destroyed as this: each end owns its own kind
 
   virtual void on_frame_begun(const nghttp2_frame_hd&) {}
   virtual void on_begin_headers(const nghttp2_frame&) {}

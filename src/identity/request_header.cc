@@ -110,7 +110,7 @@ void RequestHeaderAuthenticator::set_options(RequestHeaderOptions options) {
 // nothing.
 CertificateCache::Entry RequestHeaderAuthenticator::judge(const std::string& pem,
                                                           WallTime now) const {
-  const CertificateCache::Entry refused{CertificateCache::refused(now), UserRef(), {}};
+  CertificateCache::Entry refused{CertificateCache::refused(now), UserRef(), {}};
   const Result<Certificate> certificate = Certificate::parse_pem(pem);
   if (!certificate) return refused;
   const std::string& name = certificate->subject().common_name;

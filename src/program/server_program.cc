@@ -8,6 +8,7 @@
 #include "apiserver/cluster_defaults.h"
 #include "apiserver/join_service.h"
 #include "base/log.h"
+#include "client/work_queue_metrics.h"
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
@@ -147,6 +148,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
       {.reads = config.flags.max_reads, .writes = config.flags.max_writes, .reviews = !host});
   BackupService backup(*opened.store);
   api.add_path(backup);
+  client::WorkQueueFamilies queues(metrics);
   ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics);
   // Nodes and namespaces are this server's own, or the host's.
   std::optional<apiserver::JoinService> joining;
@@ -162,11 +164,10 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
                                                   .authority = identity->authority(),
                                                   .authenticator = identity->authenticator()});
     api.add_path(*joining);
-    namespaces.emplace(runtime, catalog, cache, api.writer());
+    namespaces.emplace(runtime, catalog, cache, api.writer(), queues.of("namespace-terminator"));
   }
-  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer());
-  metrics.gauge_of("fairlead_garbage_queue_depth", "Objects that garbage collection is to look at.",
-                   [&garbage] { return static_cast<double>(garbage.queue().depth()); });
+  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer(),
+                                        queues.of("garbage-collector"));
   controllers::Expirer expirer(runtime, catalog, cache, api.writer());
   std::unique_ptr<AuditFile> audit;
   if (!config.flags.audit_log.empty()) {

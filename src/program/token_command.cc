@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "program/admin_access.h"
 #include "program/commands.h"
 #include "program/server_config.h"
+#include "program/time_to_live.h"
 #include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
@@ -28,25 +28,6 @@ struct TokenFlags {
 };
 
 const client::ResourceName kSecrets{"", "v1", "secrets", true};
-
-// "90s", "30m", "24h", "7d"; "0" is nothing: without end.
-Result<std::optional<Duration>> parse_ttl(const std::string& text) {
-  const Error wrong{Code::invalid,
-                    "--ttl " + text + ": must look like 90s, 30m, 24h or 7d, or be 0 for no end"};
-  if (text == "0") return std::nullopt;
-  std::uint32_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, count);
-  if (parsed.ec != std::errc() || parsed.ptr + 1 != end || count == 0) return fail(wrong);
-  const Duration unit = *parsed.ptr == 's'   ? Duration(1s)
-                        : *parsed.ptr == 'm' ? Duration(1min)
-                        : *parsed.ptr == 'h' ? Duration(1h)
-                        : *parsed.ptr == 'd' ? Duration(24h)
-                                             : Duration(0);
-  constexpr Duration kLongest = 24h * 3650;
-  if (unit == Duration(0) || count > kLongest / unit) return fail(wrong);
-  return unit * count;
-}
 
 Task<Result<std::vector<identity::JoinTokenRecord>>> list_tokens(client::RestClient& api) {
   const client::ListQuery query{.namespace_name = std::string(apiserver::kJoinTokenNamespace),

@@ -41,6 +41,7 @@ struct Kind {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
+  bool stored = true;  // false: only created, and answered at once (reviews)
   NameRule name_rule = NameRule::dns_subdomain;
 
   Schema schema;                      // of the whole object, apiVersion, kind and metadata included

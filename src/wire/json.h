@@ -1,6 +1,6 @@
 // JSON values and text. The value type is Boost.JSON's; this header adds what the product needs: a
-// parser that reports duplicate fields, refuses bad UTF-8 and deep nesting, and helpers to reach into
-// values by path.
+// parser that reports duplicate fields, refuses bad UTF-8 and deep nesting, and helpers to reach
+// into values by path.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -42,8 +42,8 @@ void encode_json_to(std::string& out, const Json& value);
 // Two-space indent, for people.
 std::string encode_json_pretty(const Json& value);
 
-// Reaching in. `path` is dotted plain names ("spec.vni"); nullptr when any step is missing or is not
-// an object.
+// Reaching in. `path` is dotted plain names ("spec.vni"); nullptr when any step is missing or is
+// not an object.
 const Json* find(const Json& value, std::string_view path);
 Json* find(Json& value, std::string_view path);
 // The string at `path`, or empty.

@@ -8,9 +8,9 @@
 
 namespace fairlead::wire {
 
-// Scalars become numbers, booleans and null by the YAML 1.1 core rules that sigs.k8s.io/yaml applies.
-// Fails with invalid, naming line and column. Aliases are expanded at most to options.max_bytes worth
-// of nodes, so that a small text cannot become a large value.
+// Scalars become numbers, booleans and null by the YAML 1.1 core rules that sigs.k8s.io/yaml
+// applies. Fails with invalid, naming line and column. Aliases are expanded at most to
+// options.max_bytes worth of nodes, so that a small text cannot become a large value.
 Result<ParsedJson> parse_yaml(std::string_view text, const JsonParseOptions& options = {});
 
 std::string encode_yaml(const Json& value);

@@ -115,10 +115,11 @@ TEST(Yaml, WritesBlockStyle) {
       R"({"kind":"Config","no":1,"e":{},"l":[{"a":"yes","b":[1,[2]]},"x y",[]],"s":"10.0.0.1",)"
       R"("t":"a: b","d":"2020-01-01","m":"x\ny","v":"1.20","u":"https://127.0.0.1:6443"})");
   ASSERT_TRUE(value);
-  EXPECT_EQ(encode_yaml(value->value),
-            "kind: Config\n\"no\": 1\ne: {}\nl:\n- a: \"yes\"\n  b:\n  - 1\n  -\n    - 2\n- x y\n- []\n"
-            "s: 10.0.0.1\nt: \"a: b\"\nd: \"2020-01-01\"\nm: \"x\\ny\"\nv: \"1.20\"\n"
-            "u: https://127.0.0.1:6443\n");
+  EXPECT_EQ(
+      encode_yaml(value->value),
+      "kind: Config\n\"no\": 1\ne: {}\nl:\n- a: \"yes\"\n  b:\n  - 1\n  -\n    - 2\n- x y\n- []\n"
+      "s: 10.0.0.1\nt: \"a: b\"\nd: \"2020-01-01\"\nm: \"x\\ny\"\nv: \"1.20\"\n"
+      "u: https://127.0.0.1:6443\n");
 }
 
 // Whatever the writer writes, the reader reads back as the same value.

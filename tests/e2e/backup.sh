@@ -17,7 +17,7 @@ touch "$WORK/writing"
   kubectl create cm "busy-$RANDOM$RANDOM" >/dev/null 2>&1
 done) &
 writer=$!
-STARTED+=($writer)
+STARTED+=("$writer")
 busy() { kubectl get cm -o name | grep busy- >/dev/null; }
 wait_until 30 "first write" busy
 expect "backup" '^[0-9]+ objects at revision [0-9]+ written' "$FAIRLEAD" server backup --data "$ONE" "$WORK/file"

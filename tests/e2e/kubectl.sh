@@ -2,6 +2,7 @@
 # kubectl does on a Fairlead server everything it does on Kubernetes.
 # time-limit: 240
 . "$(dirname "$0")/../lib.sh"
+# shellcheck disable=SC2086  # several flags
 start_server one ${SERVER_FLAGS:-}
 
 # --- looking around
@@ -12,6 +13,8 @@ expect "version" 'Server Version: v1\.' kubectl version
 expect "explain a kind" 'KIND: +Subnet' kubectl explain subnet
 expect "explain a field" 'vni' kubectl explain subnet.spec --recursive
 expect "explain a core kind" 'KIND: +ConfigMap' kubectl explain configmap
+expect "explain a review" "FIELD: resourceAttributes" kubectl explain selfsubjectaccessreview.spec.resourceAttributes
+expect "explain a token review" "KIND: +TokenReview" kubectl explain tokenreview
 expect "auth can-i" '^yes$' kubectl auth can-i create subnets
 expect "auth can-i as a viewer" '^no$' kubectl auth can-i create subnets --as someone --as-group fairlead:viewers
 expect "whoami" 'fairlead:admin' kubectl auth whoami
@@ -127,6 +130,7 @@ check "a new owner" kubectl create cm settings
 owner=$(kubectl get cm settings -o 'jsonpath={.metadata.uid}')
 dependent child
 check "orphan deletion" kubectl delete cm settings --cascade=orphan --timeout=20s
+# shellcheck disable=SC2016  # asked anew each time
 wait_until 20 "release of the orphan" bash -c '[ -z "$(kubectl get cm child -o "jsonpath={.metadata.ownerReferences}")" ]'
 check "namespace" kubectl create namespace away
 check "something in it" kubectl create -n away cm inside

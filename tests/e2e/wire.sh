@@ -106,7 +106,7 @@ equal "both pages carry one version" "$(jq -r .metadata.resourceVersion <<<"$fir
 
 # --- raw bytes: smuggling forms are refused, and the connection ends
 raw() { # bytes → first line of the answer
-  printf "$1" | timeout 10 openssl s_client -quiet -connect "${SERVER_URL#https://}" -CAfile "$SERVER_DATA/pki/ca.crt" \
+  printf %b "$1" | timeout 10 openssl s_client -quiet -connect "${SERVER_URL#https://}" -CAfile "$SERVER_DATA/pki/ca.crt" \
     -alpn http/1.1 2>/dev/null | head -n 1 | tr -d '\r'
 }
 expect "two lengths" ' 400' raw 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc'
