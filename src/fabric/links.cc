@@ -193,6 +193,18 @@ Result<> remove_links(const std::vector<std::string>& names) {
   return send(socket, message, "remove interfaces");
 }
 
+Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu) {
+  FL_TRY(const Socket socket, open_socket());
+  for (const std::string& name : names) {
+    nl_msg* message = link_message(RTM_NEWLINK, 0);
+    nla_put_string(message, IFLA_IFNAME, name.c_str());
+    nla_put_u32(message, IFLA_MTU, mtu);
+    const Result<> set = send(socket, message, "set MTU of " + name);
+    if (!set && set.error().code != Code::not_found) return set;
+  }
+  return {};
+}
+
 Result<std::vector<Link>> list_links(std::string_view alias_prefix) {
   FL_TRY(const Socket socket, open_socket());
   nl_cache* raw = nullptr;

@@ -42,6 +42,9 @@ std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs);
 // not there is no failure.
 Result<> remove_links(const std::vector<std::string>& names);
 
+// Of ends that are here. What is not there is no failure.
+Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu);
+
 // The interfaces whose alias begins so.
 Result<std::vector<Link>> list_links(std::string_view alias_prefix);
 
