@@ -5,5 +5,5 @@
 here=$(cd "$(dirname "$0")" && pwd)
 driver=$here/../../build/release/tests/netns/fabric_driver
 [ -x "$driver" ] || { echo "no $driver: scripts/build release fabric_driver"; exit 77; }
-VM_LIMIT=${VM_LIMIT:-560} exec "$here/run" env PATIENCE=6 OVS_DATAPATH=system "FABRIC_DRIVER=$driver" \
+VM_LIMIT=${VM_LIMIT:-560} exec "$here/run" env "PATIENCE=${PATIENCE:-6}" OVS_DATAPATH=system "FABRIC_DRIVER=$driver" \
   bash "$here/../netns/ovs_fabric.sh"
