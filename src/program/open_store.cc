@@ -86,7 +86,9 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
   metrics.counter_of("fairlead_store_read_seconds_total", "Time spent in reads from etcd.",
                      [&store] { return seconds(store.counters().reads.total); });
   metrics.counter_of("fairlead_store_transactions_total", "Transactions committed to etcd.",
-                     [&store] { return static_cast<double>(store.counters().writes.count); });
+                     [&store] { return static_cast<double>(store.counters().transactions); });
+  metrics.counter_of("fairlead_store_commits_total", "Calls to etcd that carried transactions.",
+                     [&store] { return static_cast<double>(store.counters().groups); });
   metrics.counter_of("fairlead_store_transaction_seconds_total", "Time spent in commits to etcd.",
                      [&store] { return seconds(store.counters().writes.total); });
   metrics.counter_of("fairlead_store_conflicts_total", "Transactions whose compares did not hold.",
