@@ -22,7 +22,7 @@ Agent::Agent(Parts parts, AgentOptions options)
       client_(parts.client),
       metrics_(parts.metrics),
       options_(std::move(options)),
-      statuses_(parts.runtime, kRetries),
+      statuses_(parts.runtime, kRetries, parts.metrics.queues.of("status")),
       hooks_(parts.runtime, parts.processes, parts.metrics, options_.hooks,
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);

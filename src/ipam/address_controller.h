@@ -33,13 +33,15 @@ class AddressController {
  public:
   AddressController(runtime::Runtime& runtime, const resource::Catalog& catalog,
                     NetworkIndex& index, apiserver::ObjectWriter& writer,
-                    metrics::Registry& metrics);
+                    metrics::Registry& metrics,
+                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
   ~AddressController();
 
   // Until cancelled.
   Task<void> run();
 
-  const client::WorkQueue<std::string>& queue() const { return queue_; }
+  // Attachments that found their subnet full.
+  std::size_t waiting() const;
 
  private:
   using Batch = std::vector<std::shared_ptr<Assignment>>;

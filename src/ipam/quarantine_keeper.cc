@@ -28,12 +28,13 @@ Number number(std::string_view text) {
 }  // namespace
 
 QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                                   const NetworkIndex& index, apiserver::ObjectWriter& writer)
+                                   const NetworkIndex& index, apiserver::ObjectWriter& writer,
+                                   std::optional<client::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
       nodes_(catalog.find("", "v1", "nodes")),
       index_(index),
       writer_(writer),
-      queue_(runtime) {
+      queue_(runtime, {}, queue_metrics) {
   index.cache().on_reset([this] { rebuild(); });
   index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind == nodes_) notice_node(event);

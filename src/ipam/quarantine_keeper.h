@@ -25,7 +25,8 @@ namespace fairlead::ipam {
 class QuarantineKeeper {
  public:
   QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                   const NetworkIndex& index, apiserver::ObjectWriter& writer);
+                   const NetworkIndex& index, apiserver::ObjectWriter& writer,
+                   std::optional<client::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();

@@ -16,7 +16,7 @@ class VirtualNetworks {
  public:
   VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                  metrics::Registry& metrics);
+                  metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr);
 
   // The controllers, until cancelled. The interlocks work without.
   Task<void> run();
