@@ -30,7 +30,7 @@ Agent::Agent(Parts parts, AgentOptions options)
       event_sink_(parts.client),
       events_(parts.runtime, &event_sink_, {.component = "fairlead-agent", .host = options_.node},
               kEvents, parts.metrics.events),
-      statuses_(parts.runtime, kRetries),
+      statuses_(parts.runtime, kRetries, parts.metrics.queues.of("status")),
       hooks_(parts.runtime, parts.processes, parts.metrics, options_.hooks,
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);

@@ -69,6 +69,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   Task<Result<>> wait_ready();
 
   const NetworkView& view() const { return view_; }
+  const Informers& informers() const { return informers_; }
 
  private:
   // One of this node's own, from when it is first seen until nothing of it is left.

@@ -282,6 +282,11 @@ const LockFacts* NetworkIndex::lock(std::string_view key) const {
   return found == lock_by_key_.end() ? nullptr : &found->second;
 }
 
+std::size_t NetworkIndex::rejected_subnets() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      subnet_by_key_, [](const auto& entry) { return !entry.second.validated; }));
+}
+
 std::vector<SubnetFacts> NetworkIndex::subnets_of(Vni vni) const {
   std::vector<SubnetFacts> subnets;
   const auto found = subnets_by_vni_.find(vni);

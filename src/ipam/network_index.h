@@ -88,6 +88,7 @@ class NetworkIndex {
   const LockFacts* lock(std::string_view key) const;
 
   std::vector<SubnetFacts> subnets_of(Vni vni) const;
+  std::size_t rejected_subnets() const;  // those that are not validated
   const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;

@@ -29,8 +29,9 @@ Number number(std::string_view text) {
 }  // namespace
 
 QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
-                                   apiserver::ObjectWriter& writer)
-    : runtime_(runtime), index_(index), writer_(writer), queue_(runtime) {
+                                   apiserver::ObjectWriter& writer,
+                                   std::optional<client::WorkQueueMetrics> queue_metrics)
+    : runtime_(runtime), index_(index), writer_(writer), queue_(runtime, {}, queue_metrics) {
   index.cache().on_reset([this] { rebuild(); });
   index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind == &index_.reports()) notice_report(event);

@@ -24,7 +24,8 @@ namespace fairlead::ipam {
 class QuarantineKeeper {
  public:
   QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
-                   apiserver::ObjectWriter& writer);
+                   apiserver::ObjectWriter& writer,
+                   std::optional<client::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
