@@ -105,7 +105,7 @@ Result<> close_to_host(const std::string& name) {
   return {};
 }
 
-Result<> stop_offload(const Socket& socket, const std::string& name) {
+Result<> stop_offload_by(const Socket& socket, const std::string& name) {
   ethtool_value value{.cmd = ETHTOOL_STXCSUM, .data = 0};  // what builds on it goes with it
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
@@ -118,7 +118,7 @@ Result<> stop_offload(const Socket& socket, const std::string& name) {
 Result<> finish(const Socket& socket, const VethPair& pair) {
   FL_CHECKED(close_to_host(pair.host));
   if (!pair.offload) {
-    FL_CHECKED(stop_offload(socket, pair.guest));
+    FL_CHECKED(stop_offload_by(socket, pair.guest));
   }
   nl_msg* message = link_message(RTM_NEWLINK, 0, IFF_UP);
   nla_put_string(message, IFLA_IFNAME, pair.host.c_str());
@@ -165,6 +165,11 @@ bool is_interface_name(std::string_view name) {
                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '-' || c == '_';
              });
+}
+
+Result<> stop_offload(const std::string& interface) {
+  FL_TRY(const Socket socket, open_socket());
+  return stop_offload_by(socket, interface);
 }
 
 std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs) {

@@ -42,6 +42,10 @@ std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs);
 // not there is no failure.
 Result<> remove_links(const std::vector<std::string>& names);
 
+// What is sent through this interface from now on has its checksums, and is cut into segments,
+// before it leaves the kernel; see VethPair::offload.
+Result<> stop_offload(const std::string& interface);
+
 // The interfaces whose alias begins so.
 Result<std::vector<Link>> list_links(std::string_view alias_prefix);
 
