@@ -45,8 +45,7 @@ Task<void> Expirer::sweep(const resource::Kind& kind) {
     (old ? expired : kept).push_back(object);
   }
   if (kept.size() > most_) {
-    std::ranges::stable_sort(kept, {},
-                             [](const watchcache::ObjectRef& object) { return object->place; });
+    std::ranges::sort(kept, {}, [](const watchcache::ObjectRef& object) { return object->place; });
     expired.insert(expired.end(), kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most_));
   }
   for (const watchcache::ObjectRef& object : expired) {
