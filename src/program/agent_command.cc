@@ -10,6 +10,7 @@
 #include "program/fabric_choice.h"
 #include "program/join_client.h"
 #include "program/lock_file.h"
+#include "program/resident_memory.h"
 #include "runtime/epoll_processes.h"
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"
@@ -18,6 +19,7 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kRenewalInterval = 1h;
+constexpr Duration kGiveBackInterval = 30s;
 
 int report(const Error& error) {
   std::fprintf(stderr, "fairlead agent: %s\n", error.message.c_str());
@@ -32,6 +34,15 @@ Task<void> tell_when_ready(AgentProgram& program, std::string fabric) {
               program.agent().view().local_count(),
               at ? ("http://" + at->to_string() + "/metrics").c_str() : "none");
   std::fflush(stdout);
+}
+
+// An agent is on every node, and mostly has nothing to do.
+Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program) {
+  Result<> awake = co_await program.agent().wait_ready();
+  while (awake) {
+    give_back_memory();
+    awake = co_await runtime::sleep(runtime, kGiveBackInterval);
+  }
 }
 
 // A joined node's certificate is renewed when it is due. Files are read again in any case: somebody
@@ -68,6 +79,7 @@ Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, Age
   runtime::Scope scope(runtime);
   scope.spawn(program->run());
   scope.spawn(tell_when_ready(*program, flags.fabric));
+  scope.spawn(stay_small(runtime, *program));
   scope.spawn(keep_credentials(runtime, *program, flags));
   const Result<int> signal = co_await runtime.next_signal();
   if (signal) log::info("stopping", {{"signal", *signal}});

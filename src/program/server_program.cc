@@ -160,12 +160,14 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     api.writer().add_admission(host->namespaces());
     register_host_metrics(metrics, *host);
   } else {
+    const double joins = config.flags.joins_per_second;
     joining.emplace(apiserver::JoinService::Parts{.runtime = runtime,
                                                   .catalog = catalog,
                                                   .cache = cache,
                                                   .writer = api.writer(),
                                                   .authority = identity->authority(),
-                                                  .authenticator = identity->authenticator()});
+                                                  .authenticator = identity->authenticator()},
+                    apiserver::JoinOptions{.burst = 5 * joins, .per_second = joins});
     api.add_path(*joining);
     namespaces.emplace(runtime, catalog, cache, api.writer(), queues.of("namespace-terminator"));
   }
