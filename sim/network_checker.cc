@@ -104,7 +104,11 @@ void NetworkChecker::take_in(const store::Change& change) {
     }
   } else if (belongs(change, nodes, key)) {
     applied_.erase(key);
-    if (change.erased) return;
+    if (change.erased) {
+      node_since_.erase(key);
+      return;
+    }
+    node_since_.emplace(key, now);
     const Json json = json_of(nodes, change);
     auto& applied = applied_[key];
     if (const Json* reports = wire::find(json, "status.fairlead.applied"))
@@ -117,7 +121,7 @@ void NetworkChecker::take_in(const store::Change& change) {
 void NetworkChecker::freed(const Lock& lock, Revision now) {
   for (const std::string& node : lock.awaits) {
     const auto reports = applied_.find(node);
-    if (reports == applied_.end()) continue;
+    if (reports == applied_.end() || node_since_.at(node) > lock.released) continue;
     const Revision reported = reports->second[std::to_string(lock.address.vni)];
     if (reported < lock.released &&
         carried_between(node, lock.address.vni, reported, lock.released))
