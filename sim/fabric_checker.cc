@@ -25,13 +25,6 @@ std::set<std::pair<fabric::Vni, Ip>> addresses_of(const NetworkAttachmentStatus&
   return addresses;
 }
 
-// The kind whose objects say which nodes are waited for, by their names.
-const resource::Kind& counting_kind() {
-  const resource::Catalog& catalog = resource::builtin_catalog();
-  const resource::Kind* reports = catalog.find("fairlead.dev", "v1alpha1", "nodereports");
-  return reports ? *reports : *catalog.find("", "v1", "nodes");
-}
-
 // As a fabric is to carry it; nothing while something is missing.
 std::optional<fabric::Station> station_of(const NetworkAttachment& attachment,
                                           const std::string& node) {
@@ -87,16 +80,17 @@ void FabricChecker::own(const std::string& uid, const NetworkAttachmentStatus& s
 void FabricChecker::take_in(const store::Change& change) {
   static const resource::Kind& attachments =
       *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
-  static const resource::Kind& nodes = counting_kind();
+  static const resource::Kind& reports =
+      *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
   static const std::string attachment_prefix = watchcache::kind_prefix(attachments);
-  static const std::string node_prefix = watchcache::kind_prefix(nodes);
+  static const std::string report_prefix = watchcache::kind_prefix(reports);
   const store::Revision now = change.current.modified.revision;
-  if (change.current.key.starts_with(node_prefix)) {
-    const std::string node = change.current.key.substr(node_prefix.size());
+  if (change.current.key.starts_with(report_prefix)) {
+    const std::string node = change.current.key.substr(report_prefix.size());
     if (change.erased) {
-      node_since_.erase(node);
+      report_since_.erase(node);
     } else {
-      node_since_.emplace(node, now);
+      report_since_.emplace(node, now);
     }
   }
   if (!change.current.key.starts_with(attachment_prefix)) return;
@@ -135,8 +129,8 @@ void FabricChecker::judge(const HostPlane& plane, const fabric::Station& station
     const auto owner = owners_.find(address);
     if (owner == owners_.end() || owner->second == station.id) continue;
     const auto released = released_.find({address, station.id});
-    const auto since = node_since_.find(plane.node());
-    const bool excused = since == node_since_.end() ||
+    const auto since = report_since_.find(plane.node());
+    const bool excused = since == report_since_.end() ||
                          (released != released_.end() && since->second > released->second);
     if (excused) {
       ++excused_;

@@ -6,8 +6,8 @@
 //   at rest           each host's data plane is exactly what the objects ask for, and the statuses
 //                     say what is there
 //
-// A host whose Node was absent at any time since an address was released had no say in when it is
-// used again: that is what deleting a Node means.
+// A host whose NodeReport was absent at any time since an address was released had no say in when
+// it is used again: that is what deleting a Node or its report means.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ class FabricChecker {
   std::map<Address, std::string> last_owners_;
   std::map<std::string, std::set<Address>> owned_;  // by uid
   std::map<std::pair<Address, std::string>, store::Revision> released_;
-  std::map<std::string, store::Revision> node_since_;  // of Nodes that exist
+  std::map<std::string, store::Revision> report_since_;  // of NodeReports that exist
   std::string violation_;
   std::size_t reused_ = 0;
   std::size_t reused_after_carrying_ = 0;

@@ -35,6 +35,7 @@
 #include "agent/informers.h"
 #include "agent/network_view.h"
 #include "agent/node_report.h"
+#include "client/remote_events.h"
 #include "client/rest_client.h"
 #include "client/work_queue.h"
 #include "fabric/fabric.h"
@@ -102,10 +103,11 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
 
   void settled_own(Own& own, const Carrier::Settled& settled);
+  void tell(const Own& own, client::Happening::Type type, std::string reason, std::string message);
   HostStatus wanted_status(const Own& own) const;
   Task<Result<>> write_status(std::string uid);
   Task<void> write_statuses();
-  Task<void> report();
+  Task<void> follow_and_report();
 
   runtime::Runtime& runtime_;
   client::RestClient& client_;
@@ -120,6 +122,8 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   bool ready_ = false;
   bool clean_ = false;  // nothing of before is left in the fabric
   runtime::Signal ready_signal_;
+  client::RemoteEvents event_sink_;
+  client::EventRecorder events_;
   client::WorkQueue<std::string> statuses_;
   Hooks hooks_;
   Carrier carrier_;

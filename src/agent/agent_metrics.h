@@ -6,6 +6,7 @@
 
 #include "agent/attachment.h"
 #include "base/metrics.h"
+#include "client/event_recorder.h"
 #include "runtime/time.h"
 
 namespace fairlead::agent {
@@ -32,6 +33,7 @@ class AgentMetrics {
   metrics::Counter& audit_missing;
   metrics::Counter& audit_unexpected;
   metrics::Counter& node_reports;
+  client::EventMetrics events;
 
  private:
   metrics::Family<metrics::Histogram>& to_local_;

@@ -23,6 +23,8 @@ namespace {
 
 const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments", true};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
+const client::ResourceName kEvents{"", "v1", "events", true};
+const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
 // Programs that do nothing, or nothing for ever, and are remembered.
 class RememberedProcesses final : public runtime::Processes {
@@ -259,14 +261,27 @@ class AgentTest : public ::testing::Test {
   }
   // Until the node says that it has applied what is newer than `version`.
   Task<bool> until_applied(std::string node, int vni, std::uint64_t version) {
-    const std::string path = fmt::format("status.fairlead.applied.{}", vni);
+    const std::string path = fmt::format("applied.{}", vni);
     const Instant limit = runtime_.now() + 60s;
     while (runtime_.now() < limit) {
-      const Result<Json> object = co_await admin_->get(kNodes, "", node);
+      const Result<Json> object = co_await admin_->get(kReports, "", node);
       if (object && parse_version(wire::find_string(*object, path)) > version) co_return true;
       (void)co_await runtime::sleep(runtime_, 20ms);
     }
     co_return false;
+  }
+  // The first event about an attachment with that reason, as soon as there is one.
+  Task<Json> until_told(std::string name, std::string reason) {
+    const client::ListQuery about{
+        .namespace_name = "default",
+        .field_selector = fmt::format("involvedObject.name={},reason={}", name, reason)};
+    const Instant limit = runtime_.now() + 60s;
+    while (runtime_.now() < limit) {
+      const Result<client::ListResult> told = co_await admin_->list(kEvents, about);
+      if (told && !told->items.empty()) co_return told->items.front();
+      (void)co_await runtime::sleep(runtime_, 20ms);
+    }
+    co_return Json(nullptr);
   }
   Task<void> set_up() {
     co_await api_.start();
@@ -308,6 +323,7 @@ class AgentTest : public ::testing::Test {
   Task<void> hook_after_audit();
   Task<void> newest_lists();
   Task<void> silent_api();
+  Task<void> tells_and_reports();
 };
 
 bool has(const NodeOfTest& node, const std::string& uid) {
@@ -434,7 +450,7 @@ Task<void> AgentTest::failing_fabric() {
 TEST_F(AgentTest, FailuresOfTheFabricAreToldAndRetried) { run(failing_fabric()); }
 
 // A new agent adopts what is there, without running hooks again, and removes what was deleted
-// meanwhile, and says so on the Node.
+// meanwhile, and says so in the report.
 Task<void> AgentTest::restart_adopts() {
   const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
   const std::string a = co_await attach("a", "n1", 5, 1, hook);
@@ -544,6 +560,36 @@ Task<void> AgentTest::silent_api() {
   EXPECT_TRUE(co_await wait13);
 }
 TEST_F(AgentTest, SilentApiChangesNothing) { run(silent_api()); }
+
+// What the agent did, and what failed, is told by the node itself; its report belongs to its Node
+// and is made again when somebody deleted it.
+Task<void> AgentTest::tells_and_reports() {
+  const std::string a =
+      co_await attach("a", "n1", 5, 1, {{"postCreateExec", JsonArray{"/bin/hook"}}});
+  const Json made = co_await until_told("a", "Implemented");
+  EXPECT_EQ(wire::find_string(made, "type"), "Normal");
+  EXPECT_EQ(wire::find_string(made, "source.host"), "n1");
+  EXPECT_EQ(wire::find_string(made, "involvedObject.uid"), a);
+  const Json hook = co_await until_told("a", "HookFailed");
+  EXPECT_EQ(wire::find_string(hook, "message"), "/bin/hook ended with status 3");
+  one_.fabric.failing = true;
+  (void)co_await attach("b", "n1", 5, 2);
+  const Json failed = co_await until_told("b", "ImplementationFailed");
+  EXPECT_EQ(wire::find_string(failed, "type"), "Warning");
+  EXPECT_EQ(wire::find_string(failed, "message"), "no room in the switch");
+  one_.fabric.failing = false;
+
+  const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
+  const Result<Json> report = co_await admin_->get(kReports, "", "n1");
+  CHECK(node && report);
+  const Json& owner = wire::find(*report, "metadata.ownerReferences")->get_array().front();
+  EXPECT_EQ(wire::find_string(owner, "uid"), wire::find_string(*node, "metadata.uid"));
+  const Result<> deleted = co_await admin_->remove(kReports, "", "n1");
+  EXPECT_TRUE(deleted);
+  const std::uint64_t version = co_await remove("a");
+  EXPECT_TRUE(co_await until_applied("n1", 5, version));
+}
+TEST_F(AgentTest, TellsAndReports) { run(tells_and_reports()); }
 
 }  // namespace
 }  // namespace fairlead::agent

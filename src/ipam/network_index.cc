@@ -57,6 +57,7 @@ NetworkIndex::NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCa
     : subnets_(catalog.find("fairlead.dev", "v1alpha1", "subnets")),
       attachments_(catalog.find("fairlead.dev", "v1alpha1", "networkattachments")),
       locks_(catalog.find("fairlead.dev", "v1alpha1", "iplocks")),
+      reports_(catalog.find("fairlead.dev", "v1alpha1", "nodereports")),
       cache_(cache) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {

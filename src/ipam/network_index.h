@@ -79,6 +79,7 @@ class NetworkIndex {
   const resource::Kind& subnets() const { return *subnets_; }
   const resource::Kind& attachments() const { return *attachments_; }
   const resource::Kind& locks() const { return *locks_; }
+  const resource::Kind& reports() const { return *reports_; }
   watchcache::WatchCache& cache() const { return cache_; }
 
   // By "namespace/name"; null: there is none.
@@ -129,6 +130,7 @@ class NetworkIndex {
   const resource::Kind* subnets_;
   const resource::Kind* attachments_;
   const resource::Kind* locks_;
+  const resource::Kind* reports_;
   watchcache::WatchCache& cache_;
   std::vector<Listener> listeners_;
 

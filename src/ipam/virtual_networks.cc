@@ -3,16 +3,30 @@
 #include "runtime/scope.h"
 
 namespace fairlead::ipam {
+namespace {
+
+std::optional<StoredEvents> stored_events(runtime::Runtime& runtime,
+                                          const resource::Catalog& catalog,
+                                          apiserver::ObjectWriter& writer) {
+  const resource::Kind* kind = catalog.find("", "v1", "events");
+  return kind ? std::optional<StoredEvents>(std::in_place, runtime, *kind, writer) : std::nullopt;
+}
+
+}  // namespace
 
 VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                                  watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                                 metrics::Registry& metrics)
+                                 metrics::Registry& metrics, client::EventSink* host_events)
     : runtime_(runtime),
+      own_events_(stored_events(runtime, catalog, writer)),
+      event_metrics_(metrics),
+      events_(runtime, own_events_ ? &*own_events_ : host_events, {.component = "fairlead-ipam"},
+              client::EventLimits{}, event_metrics_),
       index_(catalog, cache),
       subnets_(runtime, index_),
-      releases_(runtime, catalog, index_),
-      addresses_(runtime, catalog, index_, writer, metrics),
-      quarantine_(runtime, catalog, index_, writer) {
+      releases_(runtime, index_),
+      addresses_(runtime, index_, writer, events_, metrics),
+      quarantine_(runtime, index_, writer) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);
   metrics.gauge_of("fairlead_ipam_released_locks",
@@ -26,6 +40,7 @@ Task<void> VirtualNetworks::run() {
   runtime::Scope scope(runtime_);
   scope.spawn(addresses_.run());
   scope.spawn(quarantine_.run());
+  scope.spawn(events_.run());
   co_await scope.join();
 }
 

@@ -149,7 +149,8 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   BackupService backup(*opened.store);
   api.add_path(backup);
   client::WorkQueueFamilies queues(metrics);
-  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics);
+  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics,
+                                 host ? &host->events() : nullptr);
   // Nodes and namespaces are this server's own, or the host's.
   std::optional<apiserver::JoinService> joining;
   std::optional<controllers::NamespaceTerminator> namespaces;

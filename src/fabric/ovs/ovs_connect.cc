@@ -141,10 +141,9 @@ Task<Result<>> OvsFabric::observe_flows() {
 }
 
 Task<Result<>> OvsFabric::observe_links() {
-  const auto work = [] { return list_links(kAliasPrefix); };
-  FL_CO_TRY(const std::vector<Link> links, co_await runtime::blocking(runtime_, work));
-  observed_.links.clear();
-  for (const Link& link : links) observed_.links.insert(link.name);
+  const auto work = [] { return links_with_alias(kAliasPrefix); };
+  FL_CO_TRY(const std::vector<std::string> links, co_await runtime::blocking(runtime_, work));
+  observed_.links = {links.begin(), links.end()};
   co_return Result<>{};
 }
 
