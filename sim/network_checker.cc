@@ -107,7 +107,11 @@ void NetworkChecker::take_in(const store::Change& change) {
     }
   } else if (belongs(change, reports, key)) {
     applied_.erase(key);
-    if (change.erased) return;
+    if (change.erased) {
+      report_since_.erase(key);
+      return;
+    }
+    report_since_.emplace(key, now);
     const auto report = resource::decode<resource::NodeReport>(json_of(reports, change));
     auto& applied = applied_[key];
     const auto revision = [](const std::string& version) {
@@ -121,7 +125,7 @@ void NetworkChecker::take_in(const store::Change& change) {
 void NetworkChecker::freed(const Lock& lock, Revision now) {
   for (const std::string& node : lock.awaits) {
     const auto reports = applied_.find(node);
-    if (reports == applied_.end()) continue;
+    if (reports == applied_.end() || report_since_.at(node) > lock.released) continue;
     auto& applied = reports->second;
     const std::string vni = std::to_string(lock.address.vni);
     const Revision reported = applied[applied.contains(vni) ? vni : kElsewhere];

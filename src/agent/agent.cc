@@ -211,6 +211,7 @@ void Agent::settled(const Carrier::Settled& settled) {
 
 void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   const std::string uid = settled.id;
+  own.hook_due |= settled.made_interface;
   if (!settled.result) {
     own.error = settled.result.error().message;
     tell(own, client::Happening::Type::warning, "ImplementationFailed", own.error);
@@ -218,12 +219,14 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
     own.error.clear();
     const Local& local = *own.attachment.local;
     if (settled.station) {
+      const bool unreported = !own.known.report && !own.report;
+      own.hook_due |= !own.made && unreported;  // adopted: nobody knows that it has run
       own.made = *settled.station;
-      if (settled.made_interface) {
+      if (settled.made_interface)
         tell(own, client::Happening::Type::normal, "Implemented",
              "Implemented as interface " + own.made->interface + " of node " + options_.node);
+      if (std::exchange(own.hook_due, false))
         hooks_.start(Hooks::Kind::post_create, uid, local.post_create_exec, *own.made);
-      }
     } else if (own.made) {
       hooks_.start(Hooks::Kind::post_delete, uid, local.post_delete_exec, *own.made);
       own.made.reset();

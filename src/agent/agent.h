@@ -11,9 +11,14 @@
 // Promises
 //   1. What the API server does not answer changes nothing: the fabric stays as it was told last,
 //      also across restarts of the agent. Only complete knowledge removes anything.
-//   2. An interface found at start is adopted: not made again, no hook run for it.
+//   2. An interface found at start is adopted: not made again.
 //   3. A status is written only when it would say something else than it does.
 //   4. Stopping leaves the fabric as it is.
+//   5. postCreateExec runs whenever an interface was made, also by an audit. It runs again for an
+//      interface that is adopted and of which the status has no report: an agent may have died
+//      between the two. So it runs at least once, and may run twice. (An interface that is made
+//      anew under an agent which dies at once keeps the report of the first.) postDeleteExec runs
+//      at most once: of what was deleted while no agent ran nothing is known.
 #pragma once
 
 #include <functional>
@@ -83,6 +88,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     std::optional<fabric::Station> made;  // what the fabric carries for it
     std::string error;                    // what the fabric said last
     std::optional<resource::ExecReport> report;
+    bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };
 

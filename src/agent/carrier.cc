@@ -135,7 +135,10 @@ void Carrier::failed(const fabric::Outcome& outcome) {
   log::warning("fabric could not be brought up to date",
                {{"uid", outcome.id}, {"error", outcome.result.error().to_string()}});
   work_.retry(outcome.id);
-  listener_.settled({.id = outcome.id, .station = target(outcome.id), .result = outcome.result});
+  listener_.settled({.id = outcome.id,
+                     .station = target(outcome.id),
+                     .result = outcome.result,
+                     .made_interface = outcome.made_interface});
 }
 
 Task<void> Carrier::audit() {
@@ -159,6 +162,8 @@ Task<void> Carrier::audit() {
              return outcome.id == carried.first;
            });
   });
+  for (const std::string& id : audit->made)
+    listener_.settled({.id = id, .station = target(id), .result = {}, .made_interface = true});
   bool clean = true;
   for (const fabric::Outcome& outcome : audit->failed) {
     if (outcome.result) continue;

@@ -9,7 +9,8 @@ client::ReflectorOptions options_of(const Source& source, const std::string& nod
   client::ReflectorOptions options{.resource = {.group = std::string(resource::kFairleadGroup),
                                                 .version = std::string(resource::kFairleadVersion),
                                                 .plural = "networkattachments"},
-                                   .page = 200};
+                                   .page = 200,
+                                   .newest = true};
   if (source) {
     options.namespace_name = source->namespace_name;
     options.field_selector = "status.addressVNI=" + std::to_string(source->vni);

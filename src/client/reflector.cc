@@ -63,7 +63,9 @@ Task<Result<>> Reflector::list_all() {
   std::vector<Json> objects;
   ListQuery page = query();
   page.limit = options_.page;
-  if (!newest_needed_) page.resource_version = version_.empty() ? "0" : version_;
+  const bool first = version_.empty();
+  if (!newest_needed_ && !(first && options_.newest))
+    page.resource_version = first ? "0" : version_;
   ListResult result;
   do {
     FL_CO_TRY(result, co_await client_.list(options_.resource, page));

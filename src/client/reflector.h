@@ -1,7 +1,7 @@
 // Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
 //
-// client-go's rules: the first list may come from the server's cache, later ones are not older than
-// what was seen; a watch resumes from the last version seen, bookmarks included; 410 means list
+// client-go's rules: the first list may come from the server's cache (unless `newest`), later ones
+// are not older than what was seen; a watch resumes from the last version seen, bookmarks included; 410 means list
 // anew; failures back off from 0.8 s to 30 s with jitter. Nothing is decided here about what
 // objects mean: the Sink gets a whole list (replace) or one change at a time.
 #pragma once
@@ -30,6 +30,10 @@ struct ReflectorOptions {
   std::string label_selector;
   std::string field_selector;
   std::size_t page = 500;
+  // The first list shows everything that was acknowledged before it was asked for, whichever server
+  // answers. For those who must not see the past again: one who acted on what it saw and started
+  // anew.
+  bool newest = false;
 };
 
 struct ReflectorCounters {

@@ -300,6 +300,7 @@ Result<Audit> VxlanHost::audit(const Desired& desired) {
     bool changed = false;
     Outcome outcome = bring(desired, id, Extent::host, leaving, changed);
     if (changed && desired.contains(id)) missing.insert(id);
+    if (outcome.result && outcome.made_interface) audit.made.push_back(id);
     if (!outcome.result) audit.failed.push_back(std::move(outcome));
   }
   audit.missing += missing.size();
