@@ -112,12 +112,14 @@ Task<void> change(EtcdStore& store, Story& story, store::Transaction transaction
 // several transactions at once.
 Task<void> write_on(Machine& machine, EtcdStore& store, Story& story, std::string name) {
   for (int round = 0; !story.quiet; ++round) {
-    runtime::Scope together(machine);
+    std::vector<store::Transaction> planned;
     for (std::uint64_t i = 0, n = 1 + machine.random() % 3; i < n; ++i) {
       std::string value = name + "-" + std::to_string(round) + "." + std::to_string(i);
       auto transaction = co_await plan_change(machine, store, std::move(value));
-      if (transaction) together.spawn(change(store, story, std::move(*transaction)));
+      if (transaction) planned.push_back(std::move(*transaction));
     }
+    runtime::Scope together(machine);
+    for (store::Transaction& one : planned) together.spawn(change(store, story, std::move(one)));
     co_await together.join();
     (void)co_await runtime::sleep(machine, Duration(1ms) * (machine.random() % 250));
   }

@@ -7,10 +7,23 @@
 #include "runtime/scope.h"
 
 namespace fairlead::agent {
+namespace {
+
+// There are many agents: what all of them tell together must stay little.
+constexpr client::EventLimits kEvents{.normal = {.per_second = 1.0 / 30, .burst = 3},
+                                      .warning = {.per_second = 0.2, .burst = 10},
+                                      .repeat_interval = 30s,
+                                      .waiting = 64};
+
+}  // namespace
+
 Agent::Agent(Parts parts, AgentOptions options)
     : runtime_(parts.runtime),
       metrics_(parts.metrics),
       options_(std::move(options)),
+      event_sink_(parts.client),
+      events_(parts.runtime, &event_sink_, {.component = "fairlead-agent", .host = options_.node},
+              kEvents, parts.metrics.events),
       statuses_(
           parts.runtime, parts.client, parts.metrics,
           [this](const std::string& uid) { return plan_status(uid); },
@@ -19,6 +32,8 @@ Agent::Agent(Parts parts, AgentOptions options)
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);
                if (own == own_.end()) return;
+               if (const auto failure = describe_failure(report))
+                 tell(own->second, client::Happening::Type::warning, "HookFailed", *failure);
                own->second.report = std::move(report);
                statuses_.add(uid);
              }),
@@ -30,11 +45,11 @@ Agent::~Agent() = default;
 
 Task<void> Agent::run() {
   runtime::Scope scope(runtime_);
-  informers_.start(kLocal);
   scope.spawn(carrier_.run());
   scope.spawn(hooks_.run());
   scope.spawn(statuses_.run());
-  scope.spawn(report());
+  scope.spawn(events_.run());
+  scope.spawn(follow_and_report());
   co_await scope.join();
   co_await informers_.close();
 }
@@ -90,6 +105,7 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
         std::chrono::duration<double>(runtime_.now() - informers_.started(*source)).count());
   } else {
     if (first_version_ == 0) first_version_ = version;
+    applied_.surveyed(version);
     std::set<std::string_view> listed;
     for (const Attachment& attachment : all) {
       listed.insert(attachment.uid);
@@ -197,13 +213,17 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   const std::string uid = settled.id;
   if (!settled.result) {
     own.error = settled.result.error().message;
+    tell(own, client::Happening::Type::warning, "ImplementationFailed", own.error);
   } else {
     own.error.clear();
     const Local& local = *own.attachment.local;
     if (settled.station) {
       own.made = *settled.station;
-      if (settled.made_interface)
+      if (settled.made_interface) {
+        tell(own, client::Happening::Type::normal, "Implemented",
+             "Implemented as interface " + own.made->interface + " of node " + options_.node);
         hooks_.start(Hooks::Kind::post_create, uid, local.post_create_exec, *own.made);
+      }
     } else if (own.made) {
       hooks_.start(Hooks::Kind::post_delete, uid, local.post_delete_exec, *own.made);
       own.made.reset();
@@ -214,6 +234,19 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
     }
   }
   statuses_.add(uid);
+}
+
+void Agent::tell(const Own& own, client::Happening::Type type, std::string reason,
+                 std::string message) {
+  if (own.gone) return;  // nobody would find it, and a node tells only of what runs on it
+  events_.record({.api_version = std::string(resource::kFairleadApiVersion),
+                  .kind = "NetworkAttachment",
+                  .namespace_name = std::string(own.attachment.namespace_name()),
+                  .name = std::string(own.attachment.name()),
+                  .uid = own.attachment.uid,
+                  .type = type,
+                  .reason = std::move(reason),
+                  .message = std::move(message)});
 }
 
 void Agent::audited(bool clean) {
@@ -271,14 +304,17 @@ void Agent::status_written(const Json& object) {
   own->second.known_version = answer->version;
 }
 
-// ---- the Node
+// ---- the report
 
-Task<void> Agent::report() {
+// Nobody waits for a node without a report: nothing is followed, and so nothing carried, before
+// there is one.
+Task<void> Agent::follow_and_report() {
+  const Result<std::vector<fabric::Vni>> told = co_await node_report_.establish();
+  if (!told) co_return;
+  informers_.start(kLocal);
   while (!clean_) {
     if (Result<> changed = co_await ready_signal_.wait(); !changed) co_return;
   }
-  const Result<std::vector<fabric::Vni>> told = co_await node_report_.told_before();
-  if (!told) co_return;
   // What was left while no agent ran: the audit has removed all of it.
   for (const fabric::Vni vni : *told) {
     const bool relevant = std::ranges::any_of(

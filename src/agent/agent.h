@@ -32,6 +32,7 @@
 #include "agent/network_view.h"
 #include "agent/node_report.h"
 #include "agent/status_writer.h"
+#include "client/remote_events.h"
 #include "client/rest_client.h"
 #include "fabric/fabric.h"
 #include "runtime/channel.h"
@@ -71,6 +72,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   Task<Result<>> wait_ready();
 
   const NetworkView& view() const { return view_; }
+  const Informers& informers() const { return informers_; }
 
  private:
   // One of this node's own, from when it is first seen until nothing of it is left.
@@ -100,10 +102,11 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
 
   void settled_own(Own& own, const Carrier::Settled& settled);
+  void tell(const Own& own, client::Happening::Type type, std::string reason, std::string message);
   HostStatus wanted_status(const Own& own) const;
   std::optional<StatusWrite> plan_status(const std::string& uid) const;
   void status_written(const Json& object);
-  Task<void> report();
+  Task<void> follow_and_report();
 
   runtime::Runtime& runtime_;
   AgentMetrics& metrics_;
@@ -118,6 +121,8 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   bool ready_ = false;
   bool clean_ = false;  // nothing of before is left in the fabric
   runtime::Signal ready_signal_;
+  client::RemoteEvents event_sink_;
+  client::EventRecorder events_;
   StatusWriter statuses_;
   Hooks hooks_;
   Carrier carrier_;

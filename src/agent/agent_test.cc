@@ -23,6 +23,7 @@ namespace {
 
 const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments", true};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
+const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
 // Programs that do nothing, and are remembered.
 class RememberedProcesses final : public runtime::Processes {
@@ -238,10 +239,10 @@ class AgentTest : public ::testing::Test {
   }
   // Until the node says that it has applied what is newer than `version`.
   Task<bool> until_applied(std::string node, int vni, std::uint64_t version) {
-    const std::string path = fmt::format("status.fairlead.applied.{}", vni);
+    const std::string path = fmt::format("applied.{}", vni);
     const Instant limit = runtime_.now() + 60s;
     while (runtime_.now() < limit) {
-      const Result<Json> object = co_await admin_->get(kNodes, "", node);
+      const Result<Json> object = co_await admin_->get(kReports, "", node);
       if (object && parse_version(wire::find_string(*object, path)) > version) co_return true;
       (void)co_await runtime::sleep(runtime_, 20ms);
     }
@@ -410,7 +411,7 @@ Task<void> AgentTest::failing_fabric() {
 TEST_F(AgentTest, FailuresOfTheFabricAreToldAndRetried) { run(failing_fabric()); }
 
 // A new agent adopts what is there, without running hooks again, and removes what was deleted
-// meanwhile, and says so on the Node.
+// meanwhile, and says so in the report.
 Task<void> AgentTest::restart_adopts() {
   const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
   const std::string a = co_await attach("a", "n1", 5, 1, hook);

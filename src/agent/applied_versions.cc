@@ -44,19 +44,23 @@ void AppliedVersions::left(fabric::Vni vni) { networks_[vni].left = true; }
 
 AppliedVersions::Report AppliedVersions::report(Instant now) const {
   Report report;
+  bool all_told = true;  // a network without an entry would be taken for one without anything
   for (const auto& [vni, progress] : networks_) {
+    all_told &= progress.applied != 0;
     if (progress.applied > progress.reported) {
-      report.emplace(vni, progress.applied);
+      report.networks.emplace(vni, progress.applied);
     } else if (progress.left && progress.open.empty() && progress.reported != 0 &&
                now >= progress.forget) {
-      report.emplace(vni, std::nullopt);
+      report.networks.emplace(vni, std::nullopt);
     }
   }
+  if (all_told && surveyed_ > reported_elsewhere_) report.elsewhere = surveyed_;
   return report;
 }
 
 void AppliedVersions::reported(const Report& report, Instant now) {
-  for (const auto& [vni, version] : report) {
+  if (report.elsewhere) reported_elsewhere_ = *report.elsewhere;
+  for (const auto& [vni, version] : report.networks) {
     const auto at = networks_.find(vni);
     if (at == networks_.end()) continue;
     if (version) {

@@ -40,7 +40,7 @@ StatusWriter::StatusWriter(runtime::Runtime& runtime, client::RestClient& client
       metrics_(metrics),
       plan_(std::move(plan)),
       written_(std::move(written)),
-      queue_(runtime, kRetries) {}
+      queue_(runtime, kRetries, metrics.queues.of("status")) {}
 
 Task<void> StatusWriter::run() {
   runtime::Scope scope(runtime_);

@@ -52,7 +52,7 @@ Answer<std::unique_ptr<Transactions::Operation>> Transactions::decode_operation(
   const std::string api_version = text_at(named, "apiVersion");
   const std::string kind = text_at(named, "kind");
   operation->kind = catalog_.find_kind(api_version, kind);
-  if (!operation->kind)
+  if (!operation->kind || operation->kind->view)
     return refuse(
         bad_request("no kind \"" + kind + "\" in version \"" + api_version + "\" is stored here"));
   if (operation->subresource == "status" && !operation->kind->has_status)

@@ -35,15 +35,25 @@ Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
   return lock;
 }
 
-std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind* nodes,
-                                     Vni vni, const Json& attachment) {
-  std::set<std::string> awaited;
-  if (!nodes) return awaited;
-  if (!wire::find_string(attachment, "status.hostIP").empty()) awaited = index.carriers(vni);
-  awaited.emplace(wire::find_string(attachment, "spec.node"));
-  const watchcache::KindCache& existing = index.cache().of(*nodes);
-  std::erase_if(awaited, [&](const std::string& name) { return !existing.find(name); });
-  return awaited;
+NodesToAwait nodes_to_await(const NetworkIndex& index, Vni vni, const Json& attachment) {
+  std::set<std::string> concerned;
+  if (!wire::find_string(attachment, "status.hostIP").empty()) concerned = index.carriers(vni);
+  concerned.emplace(wire::find_string(attachment, "spec.node"));
+  const watchcache::KindCache& reports = index.cache().of(index.reports());
+  NodesToAwait nodes;
+  for (const std::string& name : concerned)
+    (reports.find(name) ? nodes.reporting : nodes.silent).insert(name);
+  return nodes;
+}
+
+void compare_silent(const NetworkIndex& index, const std::set<std::string>& silent,
+                    store::Transaction& transaction) {
+  for (const std::string& name : silent) {
+    std::string key = watchcache::store_key(index.reports(), "", name);
+    const bool compared = std::ranges::any_of(
+        transaction.compares, [&key](const store::Compare& one) { return one.key == key; });
+    if (!compared) transaction.compares.push_back({std::move(key), 0});
+  }
 }
 
 }  // namespace fairlead::ipam

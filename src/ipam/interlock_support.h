@@ -25,8 +25,15 @@ std::string join_names(const std::set<std::string>& names);
 
 // Who must drop the attachment before its addresses are free: the nodes that may carry the network,
 // or its own node alone as long as it told nobody where it is (status.hostIP). Only nodes that
-// exist: nobody else could answer. `nodes` null: this server does not keep them, and nobody is.
-std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind* nodes,
-                                     Vni vni, const Json& attachment);
+// report: an agent makes its NodeReport before it carries anything.
+struct NodesToAwait {
+  std::set<std::string> reporting;
+  std::set<std::string> silent;  // without a report, which must still be so when it is committed
+};
+NodesToAwait nodes_to_await(const NetworkIndex& index, Vni vni, const Json& attachment);
+
+// The commit fails when a node of these has made its report meanwhile.
+void compare_silent(const NetworkIndex& index, const std::set<std::string>& silent,
+                    store::Transaction& transaction);
 
 }  // namespace fairlead::ipam

@@ -57,6 +57,7 @@ NetworkIndex::NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCa
     : subnets_(catalog.find("fairlead.dev", "v1alpha1", "subnets")),
       attachments_(catalog.find("fairlead.dev", "v1alpha1", "networkattachments")),
       locks_(catalog.find("fairlead.dev", "v1alpha1", "iplocks")),
+      reports_(catalog.find("fairlead.dev", "v1alpha1", "nodereports")),
       cache_(cache) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
@@ -279,6 +280,11 @@ const AttachmentFacts* NetworkIndex::attachment(std::string_view key) const {
 const LockFacts* NetworkIndex::lock(std::string_view key) const {
   const auto found = lock_by_key_.find(key);
   return found == lock_by_key_.end() ? nullptr : &found->second;
+}
+
+std::size_t NetworkIndex::rejected_subnets() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      subnet_by_key_, [](const auto& entry) { return !entry.second.validated; }));
 }
 
 std::vector<SubnetFacts> NetworkIndex::subnets_of(Vni vni) const {

@@ -79,6 +79,7 @@ class NetworkIndex {
   const resource::Kind& subnets() const { return *subnets_; }
   const resource::Kind& attachments() const { return *attachments_; }
   const resource::Kind& locks() const { return *locks_; }
+  const resource::Kind& reports() const { return *reports_; }
   watchcache::WatchCache& cache() const { return cache_; }
 
   // By "namespace/name"; null: there is none.
@@ -87,6 +88,7 @@ class NetworkIndex {
   const LockFacts* lock(std::string_view key) const;
 
   std::vector<SubnetFacts> subnets_of(Vni vni) const;
+  std::size_t rejected_subnets() const;  // those that are not validated
   const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;
@@ -129,6 +131,7 @@ class NetworkIndex {
   const resource::Kind* subnets_;
   const resource::Kind* attachments_;
   const resource::Kind* locks_;
+  const resource::Kind* reports_;
   watchcache::WatchCache& cache_;
   std::vector<Listener> listeners_;
 

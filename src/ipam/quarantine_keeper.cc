@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "ipam/interlock_support.h"
+#include "resource/node_report.h"
 #include "runtime/scope.h"
 
 namespace fairlead::ipam {
@@ -27,35 +28,33 @@ Number number(std::string_view text) {
 
 }  // namespace
 
-QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                                   const NetworkIndex& index, apiserver::ObjectWriter& writer)
-    : runtime_(runtime),
-      nodes_(catalog.find("", "v1", "nodes")),
-      index_(index),
-      writer_(writer),
-      queue_(runtime) {
+QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+                                   apiserver::ObjectWriter& writer,
+                                   std::optional<client::WorkQueueMetrics> queue_metrics)
+    : runtime_(runtime), index_(index), writer_(writer), queue_(runtime, {}, queue_metrics) {
   index.cache().on_reset([this] { rebuild(); });
   index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == nodes_) notice_node(event);
+    if (&kind == &index_.reports()) notice_report(event);
     if (&kind != &index_.locks() || !event.after() || !event.after()->deleting) return;
     if (const LockFacts* lock = index_.lock(event.after()->key())) consider(*lock);
   });
 }
 
-QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& node) {
+QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& report) {
+  const auto revision = [](std::string_view version) {
+    return store::Place::from_number(number<std::uint64_t>(version)).revision;
+  };
   Applied applied;
-  const Json json = node.decode();
-  const Json* reported = wire::find(json, "status.fairlead.applied");
-  const JsonObject* members = reported ? reported->if_object() : nullptr;
-  if (!members) return applied;
-  for (const auto& [vni, version] : *members)
-    if (version.is_string())
-      applied[number<Vni>(vni)] =
-          store::Place::from_number(number<std::uint64_t>(version.get_string())).revision;
+  const Json json = report.decode();
+  const auto decoded = resource::decode<resource::NodeReport>(json);
+  if (!decoded) return applied;
+  for (const auto& [vni, version] : decoded->applied)
+    applied.networks[number<Vni>(vni)] = revision(version);
+  applied.elsewhere = revision(decoded->applied_elsewhere);
   return applied;
 }
 
-void QuarantineKeeper::notice_node(const watchcache::Event& event) {
+void QuarantineKeeper::notice_report(const watchcache::Event& event) {
   const std::string& name = (event.after() ? event.after() : event.before())->name;
   if (event.after()) {
     Applied now = applied_by(*event.after());
@@ -70,17 +69,16 @@ void QuarantineKeeper::notice_node(const watchcache::Event& event) {
 
 void QuarantineKeeper::rebuild() {
   applied_.clear();
-  if (nodes_)
-    for (const auto& [name, node] : index_.cache().of(*nodes_).objects())
-      applied_[name] = applied_by(*node);
+  for (const auto& [name, report] : index_.cache().of(index_.reports()).objects())
+    applied_[name] = applied_by(*report);
   for (const LockFacts* lock : index_.released(0)) consider(*lock);
 }
 
 bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) const {
   const auto reports = applied_.find(node);
   if (reports == applied_.end()) return true;  // the node is gone
-  const auto report = reports->second.find(lock.vni);
-  if (report == reports->second.end()) return false;
+  const auto report = reports->second.networks.find(lock.vni);
+  if (report == reports->second.networks.end()) return reports->second.elsewhere >= lock.released;
   const store::Revision applied = report->second;
   if (applied >= lock.released) return true;
   if (index_.has_attachments(node, lock.vni)) return false;

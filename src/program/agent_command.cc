@@ -45,19 +45,24 @@ Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program) {
   }
 }
 
-// A joined node's certificate is renewed when it is due, and used from the next connection on.
-Task<void> keep_membership(runtime::Runtime& runtime, AgentProgram& program, AgentFlags flags) {
+// A joined node's certificate is renewed when it is due. Files are read again in any case: somebody
+// else may renew those that --kubeconfig names. New credentials count from the next connection on.
+Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, AgentFlags flags) {
   for (;;) {
     if (Result<> slept = co_await runtime::sleep(runtime, kRenewalInterval); !slept) co_return;
-    JoinClient client(runtime, {.folder = flags.join_dir},
-                      [](const std::string& text) { log::info("renewal", {{"told", text}}); });
-    const Result<JoinOutcome> outcome = co_await client.run();
-    if (!outcome) {
-      log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
-      continue;
+    if (!flags.join_dir.empty()) {
+      JoinClient client(runtime, {.folder = flags.join_dir},
+                        [](const std::string& text) { log::info("renewal", {{"told", text}}); });
+      const Result<JoinOutcome> outcome = co_await client.run();
+      if (!outcome)
+        log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
     }
     const Result<AgentConfig> config = check_flags(flags, runtime.files());
-    if (config) program.client().use_credentials(config->api);
+    if (config) {
+      program.client().use_credentials(config->api);
+    } else {
+      log::warning("credentials not read again", {{"error", config.error().to_string()}});
+    }
   }
 }
 
@@ -75,7 +80,7 @@ Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, Age
   scope.spawn(program->run());
   scope.spawn(tell_when_ready(*program, flags.fabric));
   scope.spawn(stay_small(runtime, *program));
-  if (!flags.join_dir.empty()) scope.spawn(keep_membership(runtime, *program, flags));
+  scope.spawn(keep_credentials(runtime, *program, flags));
   const Result<int> signal = co_await runtime.next_signal();
   if (signal) log::info("stopping", {{"signal", *signal}});
   co_await scope.close();

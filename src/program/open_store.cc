@@ -3,6 +3,7 @@
 #include "identity/authority.h"
 #include "store/data_directory.h"
 #include "store/etcd_store.h"
+#include "store/measured_store.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -117,10 +118,8 @@ Result<OpenedStore> open_memory(runtime::Runtime& runtime, const ServerConfig& c
                      .folder_lock = std::make_shared<store::DataDirectory>(std::move(folder))};
 }
 
-}  // namespace
-
-Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
-                               metrics::Registry& metrics) {
+Result<OpenedStore> open_chosen(runtime::Runtime& runtime, const ServerConfig& config,
+                                metrics::Registry& metrics) {
   switch (config.store.kind) {
     case StoreChoice::Kind::sqlite:
       return open_sqlite(runtime, config.store.location, metrics);
@@ -130,6 +129,15 @@ Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& co
       return open_memory(runtime, config);
   }
   return fail(Code::internal, "unknown store");
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
+                               metrics::Registry& metrics) {
+  FL_TRY(OpenedStore opened, open_chosen(runtime, config, metrics));
+  opened.store = std::make_unique<store::MeasuredStore>(runtime, std::move(opened.store), metrics);
+  return opened;
 }
 
 }  // namespace fairlead::program

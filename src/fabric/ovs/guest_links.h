@@ -1,0 +1,39 @@
+// The pairs of Linux interfaces (veth) that the ovs fabric makes for attachments: one end for the
+// guest, one that stays on the host as a port of the bridge. In the network namespace of the
+// process.
+//
+// All calls block (removing waits for the kernel): run them through runtime::blocking().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace fairlead::fabric::ovs {
+
+struct VethPair {
+  std::string host;   // this end is set up, and closed to the host's own IP stack
+  std::string guest;  // this one is down and has no address
+  Mac mac;            // of the guest's end
+  std::uint32_t mtu = 1500;
+  std::string alias;  // of the host's end, to know it again
+  // False: the guest's kernel completes checksums and cuts segments itself. A switch in user space
+  // takes packets as they are and hands them on so; other guests would drop them.
+  bool offload = true;
+};
+
+// One result for each, in order. A host end that says nothing of itself is what a process left that
+// died while making it: it is replaced. Fails with already_exists where a name is taken otherwise.
+std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs);
+
+// Both ends of each pair go. What is not there is no failure.
+Result<> remove_links(const std::vector<std::string>& names);
+
+// Names of the interfaces whose alias begins so.
+Result<std::vector<std::string>> links_with_alias(std::string_view prefix);
+
+}  // namespace fairlead::fabric::ovs
