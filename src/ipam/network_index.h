@@ -98,6 +98,8 @@ class NetworkIndex {
   bool has_attachments(const std::string& node, Vni vni) const;
   // Locks that were released and wait, of one network or (0) of all.
   std::vector<const LockFacts*> released(Vni vni) const;
+  // The networks that have such locks.
+  std::vector<Vni> networks_with_released() const;
 
   // What is taken: locked, or reserved by take() until the lock is seen.
   AddressSet& taken(Vni vni, bool v4) { return taken_[{vni, v4}]; }
@@ -142,7 +144,7 @@ class NetworkIndex {
   ByKey<std::set<std::string>> attachments_by_subnet_;
   ByKey<std::set<std::string>> locks_by_owner_;
   std::map<std::pair<Vni, Ip>, std::set<std::string>> locks_by_address_;
-  std::map<Vni, std::set<std::string>> released_by_vni_;
+  std::map<Vni, std::map<std::string, const LockFacts*>> released_by_vni_;
   std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;
   std::map<std::pair<Vni, bool>, AddressSet> taken_;
   std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address

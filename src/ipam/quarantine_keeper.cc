@@ -56,15 +56,23 @@ QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object&
 
 void QuarantineKeeper::notice_report(const watchcache::Event& event) {
   const std::string& name = (event.after() ? event.after() : event.before())->name;
+  const auto known = applied_.find(name);
+  std::optional<Applied> before;
+  if (known != applied_.end()) before = known->second;
+  std::optional<Applied> after;
   if (event.after()) {
-    Applied now = applied_by(*event.after());
-    if (applied_[name] == now) return;
-    applied_[name] = std::move(now);
+    after = applied_by(*event.after());
+    if (before == after) return;
+    applied_[name] = *after;
   } else {
     applied_.erase(name);
   }
-  for (const LockFacts* lock : index_.released(0))
-    if (std::ranges::find(lock->awaits, name) != lock->awaits.end()) consider(*lock);
+  // Reports are frequent, and each is about few of the networks.
+  for (const Vni vni : index_.networks_with_released()) {
+    if (before && after && before->at(vni) == after->at(vni)) continue;
+    for (const LockFacts* lock : index_.released(vni))
+      if (std::ranges::find(lock->awaits, name) != lock->awaits.end()) consider(*lock);
+  }
 }
 
 void QuarantineKeeper::rebuild() {
@@ -95,7 +103,9 @@ std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) con
 
 bool QuarantineKeeper::over(const LockFacts& lock) const {
   // Without a list it was not released: somebody deleted the lock of an attachment that lives.
-  return lock.deleting && !lock.awaits.empty() && still_awaited(lock).empty();
+  return lock.deleting && !lock.awaits.empty() &&
+         std::ranges::all_of(lock.awaits,
+                             [&](const std::string& node) { return dropped(node, lock); });
 }
 
 void QuarantineKeeper::consider(const LockFacts& lock) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "apiserver/object_writer.h"
 #include "client/work_queue.h"
@@ -35,6 +36,11 @@ class QuarantineKeeper {
     std::map<Vni, store::Revision> networks;
     store::Revision elsewhere = 0;  // in those not named above
     bool operator==(const Applied&) const = default;
+    // What it says of a network, and whether by name.
+    std::pair<store::Revision, bool> at(Vni vni) const {
+      const auto found = networks.find(vni);
+      return found == networks.end() ? std::pair(elsewhere, false) : std::pair(found->second, true);
+    }
   };
   static Applied applied_by(const watchcache::Object& report);
   void notice_report(const watchcache::Event& event);
