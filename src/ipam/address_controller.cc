@@ -348,8 +348,8 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
     if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     const Json attachment = owner->decode();
-    const std::set<std::string> nodes = nodes_to_await(index_, lock->vni, attachment).reporting;
-    if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
+    const NodesToAwait nodes = nodes_to_await(index_, lock->vni, attachment);
+    if (nodes.nobody()) return Change{.kind = Change::Kind::erase, .object = *live};
     return Change{.kind = Change::Kind::put,
                   .object = released_lock(*live, *lock, attachment, nodes, runtime_.wall_now())};
   };
@@ -404,7 +404,7 @@ void AddressController::settle(const Assignment& assignment, bool written) {
   if (!fresh) return;
   const ObjectRef object = index_.cache().of(index_.attachments()).find(assignment.attachment);
   if (object)
-    metrics_->assigned(spec_write_time(object->decode()), assignment.subnet_written,
+    metrics_->assigned(write_time(object->decode(), "spec"), assignment.subnet_written,
                        runtime_.wall_now());
 }
 

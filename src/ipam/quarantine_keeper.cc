@@ -63,7 +63,7 @@ void QuarantineKeeper::notice_report(const watchcache::Event& event) {
     applied_.erase(name);
   }
   for (const LockFacts* lock : index_.released(0))
-    if (std::ranges::find(lock->awaits, name) != lock->awaits.end()) consider(*lock);
+    if (concerned(*lock).contains(name)) consider(*lock);
 }
 
 void QuarantineKeeper::rebuild() {
@@ -77,17 +77,21 @@ bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) c
   const auto reports = applied_.find(node);
   if (reports == applied_.end()) return true;  // the node is gone
   const auto report = reports->second.networks.find(lock.vni);
-  if (report == reports->second.networks.end()) return reports->second.elsewhere >= lock.released;
-  const store::Revision applied = report->second;
+  const store::Revision applied =
+      report == reports->second.networks.end() ? reports->second.elsewhere : report->second;
   if (applied >= lock.released) return true;
   if (index_.has_attachments(node, lock.vni)) return false;
-  return std::ranges::none_of(index_.released(lock.vni), [&](const LockFacts* other) {
-    return other->node == node && other->released > applied;
-  });
+  return index_.last_loss(node, lock.vni) <= applied;
+}
+
+std::set<std::string> QuarantineKeeper::concerned(const LockFacts& lock) const {
+  std::set<std::string> nodes(lock.awaits.begin(), lock.awaits.end());
+  if (lock.decided != 0) nodes.merge(index_.came_between(lock.vni, lock.decided, lock.released));
+  return nodes;
 }
 
 std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) const {
-  std::set<std::string> awaited(lock.awaits.begin(), lock.awaits.end());
+  std::set<std::string> awaited = concerned(lock);
   std::erase_if(awaited, [&](const std::string& node) { return dropped(node, lock); });
   return awaited;
 }
@@ -146,7 +150,7 @@ Task<void> QuarantineKeeper::shorten_lists() {
     if (!co_await runtime::sleep(runtime_, kShorteningInterval)) co_return;
     std::vector<std::string> keys;
     for (const LockFacts* lock : index_.released(0))
-      if (!lock->awaits.empty() && still_awaited(*lock).size() < lock->awaits.size())
+      if (!lock->awaits.empty() && still_awaited(*lock).size() < concerned(*lock).size())
         keys.push_back(lock->key());
     for (const std::string& key : keys) {
       const Answer<> written = co_await wait_for_fewer(key);
@@ -167,7 +171,7 @@ Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
     Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     if (!live || !lock || !lock->deleting) return change;
     const std::set<std::string> awaited = still_awaited(*lock);
-    if (awaited.empty() || awaited.size() == lock->awaits.size()) return change;
+    if (awaited.empty() || awaited.size() == concerned(*lock).size()) return change;
     change.kind = Change::Kind::put;
     JsonObject& annotations = wire::member_object(
         wire::member_object(change.object.get_object(), "metadata"), "annotations");

@@ -41,6 +41,8 @@ class QuarantineKeeper {
   void consider(const LockFacts& lock);
   bool over(const LockFacts& lock) const;
   bool dropped(const std::string& node, const LockFacts& lock) const;
+  // Whom it names, and who came while it was released.
+  std::set<std::string> concerned(const LockFacts& lock) const;
   std::set<std::string> still_awaited(const LockFacts& lock) const;
   Task<apiserver::Answer<>> let_go(std::string lock_key);
   Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
