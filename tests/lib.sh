@@ -8,6 +8,7 @@ export HOME=$WORK/home  # kubectl caches discovery below HOME
 mkdir -p "$HOME"
 STARTED=()
 CHECKS=0
+PATIENCE=${PATIENCE:-1}  # how many times longer to wait for what comes late on a slow machine
 
 cleanup() {
   local status=$? pid
@@ -45,7 +46,7 @@ start_server() {
 
 # wait_until SECONDS WHAT COMMAND…: tries until it succeeds; the limit only ends a hopeless wait.
 wait_until() {
-  local limit=$1 what=$2 end
+  local limit=$(($1 * PATIENCE)) what=$2 end
   shift 2
   end=$((SECONDS + limit))
   until "$@" >/dev/null 2>&1; do

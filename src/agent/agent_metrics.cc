@@ -16,7 +16,8 @@ std::string last_write(const Attachment& subject) {
 }  // namespace
 
 AgentMetrics::AgentMetrics(metrics::Registry& registry)
-    : local_attachments(registry.gauge("fairlead_agent_local_attachments",
+    : queues(registry),
+      local_attachments(registry.gauge("fairlead_agent_local_attachments",
                                        "Attachments of this node that the fabric carries.")),
       remote_attachments(registry.gauge("fairlead_agent_remote_attachments",
                                         "Attachments of other nodes that the fabric carries.")),

@@ -7,6 +7,7 @@
 #include "agent/attachment.h"
 #include "base/metrics.h"
 #include "client/event_recorder.h"
+#include "client/work_queue_metrics.h"
 #include "runtime/time.h"
 
 namespace fairlead::agent {
@@ -23,6 +24,7 @@ class AgentMetrics {
   void fabric_call(std::string_view operation, bool ok, Duration took);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
+  client::WorkQueueFamilies queues;
   metrics::Gauge& local_attachments;
   metrics::Gauge& remote_attachments;
   metrics::Gauge& relevant_networks;

@@ -97,11 +97,11 @@ Task<void> Carrier::apply(std::vector<std::string> ids) {
     versions.push_back(version_known(view_, id));
     const auto desired = view_.desired().find(id);
     if (desired == view_.desired().end()) {
-      target_.erase(id);
+      set_target(id, nullptr);
     } else {
       if (!carried_.contains(id)) fresh.insert(id);
       carried_[id] = desired->second.vni;
-      target_.insert_or_assign(id, desired->second);
+      set_target(id, &desired->second);
     }
   }
   const Instant start = runtime_.now();
@@ -190,11 +190,20 @@ Task<void> Carrier::audit_when_disturbed() {
   }
 }
 
+void Carrier::set_target(const std::string& id, const fabric::Station* station) {
+  const auto at = target_.find(id);
+  if (at != target_.end() && at->second.local()) --local_targets_;
+  if (station && station->local()) ++local_targets_;
+  if (station) {
+    target_.insert_or_assign(id, *station);
+  } else if (at != target_.end()) {
+    target_.erase(at);
+  }
+}
+
 void Carrier::count() {
-  const auto local =
-      std::ranges::count_if(target_, [](const auto& entry) { return entry.second.local(); });
-  metrics_.local_attachments.set(static_cast<double>(local));
-  metrics_.remote_attachments.set(static_cast<double>(target_.size()) - static_cast<double>(local));
+  metrics_.local_attachments.set(static_cast<double>(local_targets_));
+  metrics_.remote_attachments.set(static_cast<double>(target_.size() - local_targets_));
   metrics_.pending_changes.set(static_cast<double>(work_.depth()));
 }
 

@@ -62,6 +62,7 @@ class Carrier {
   Task<void> audit_regularly();
   Task<void> audit_when_disturbed();
   void failed(const fabric::Outcome& outcome);
+  void set_target(const std::string& id, const fabric::Station* station);
   void count();
 
   runtime::Runtime& runtime_;
@@ -72,6 +73,7 @@ class Carrier {
   Listener& listener_;
   client::WorkQueue<std::string> work_;  // ids; the empty one stands for an audit
   fabric::Desired target_;               // changes only between calls of the fabric
+  std::size_t local_targets_ = 0;
   std::map<std::string, fabric::Vni> carried_;
   bool audits_allowed_ = false;
 };

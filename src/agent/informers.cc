@@ -37,6 +37,7 @@ class Informers::Watch final : client::ObjectSink {
   }
 
   bool synced() const { return synced_; }
+  bool failing() const { return reflector_.failing(); }
   Instant started() const { return started_; }
   WallTime wall_started() const { return wall_started_; }
   void stop() {
@@ -124,6 +125,14 @@ bool Informers::all_synced() const {
   for (const auto& [network, watch] : networks_)
     if (!watch->synced()) return false;
   return true;
+}
+
+std::size_t Informers::count() const { return networks_.size() + (local_ ? 1 : 0); }
+
+std::size_t Informers::failing() const {
+  std::size_t count = local_ && local_->failing() ? 1 : 0;
+  for (const auto& [network, watch] : networks_) count += watch->failing() ? 1 : 0;
+  return count;
 }
 
 Instant Informers::started(const Network& network) const {

@@ -44,6 +44,9 @@ class Informers {
   std::vector<Network> networks() const;
   // True once each has told a first list.
   bool all_synced() const;
+  // How many there are, and how many of them do not get through to the API at present.
+  std::size_t count() const;
+  std::size_t failing() const;
   Instant started(const Network& network) const;
   WallTime wall_started(const Network& network) const;
 

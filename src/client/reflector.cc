@@ -34,6 +34,7 @@ Task<void> Reflector::run() {
     const Error& error = outcome.error();
     if (error.code == Code::cancelled) co_return;
     ++counters_.failures;
+    failing_ = true;
     if (error.code == Code::gone) {
       newest_needed_ = !listed_;
       listed_ = false;
@@ -86,6 +87,7 @@ Task<Result<>> Reflector::watch_once() {
   const std::chrono::seconds timeout(kWatchSeconds + runtime_.random() % kWatchSeconds);
   FL_CO_TRY(const std::unique_ptr<WatchStream> stream,
             co_await client_.watch(options_.resource, from, timeout));
+  failing_ = false;
   // The server ends the stream at its time limit. If nothing ends it, the connection is dead
   // without our knowing (HTTP/1.1 has no way to ask), and it is given up a little later.
   const Instant deadline = runtime_.now() + timeout + kWatchGrace;

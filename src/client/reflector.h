@@ -54,6 +54,8 @@ class Reflector {
   // The version that the sink shows; empty before the first list.
   const std::string& version() const { return version_; }
   const ReflectorCounters& counters() const { return counters_; }
+  // True while the last attempt failed: what the sink shows may be out of date.
+  bool failing() const { return failing_; }
 
  private:
   Task<Result<>> list_all();
@@ -67,6 +69,7 @@ class Reflector {
   ObjectSink& sink_;
   std::string version_;
   bool listed_ = false;
+  bool failing_ = false;
   bool newest_needed_ = false;  // the last list was refused as too old: ask for the newest
   Duration pause_{};
   Instant last_failure_{};

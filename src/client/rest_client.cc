@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "apimachinery/query.h"
+#include "base/encoding.h"
 #include "client/server_url.h"
 #include "identity/authority.h"
 
@@ -19,7 +19,7 @@ void add_parameter(std::string& target, std::string_view name, std::string_view 
   if (value.empty()) return;
   target.push_back(target.find('?') == std::string::npos ? '?' : '&');
   target.append(name).push_back('=');
-  target.append(apimachinery::percent_encode(value));
+  target.append(encode_percent(value));
 }
 
 std::string list_target(const ResourceName& resource, const ListQuery& query) {
@@ -102,7 +102,7 @@ std::string ResourceName::path(std::string_view namespace_name, std::string_view
   std::string path = group.empty() ? "/api/" + version : "/apis/" + group + "/" + version;
   const auto add = [&path](std::string_view part) {
     path.push_back('/');
-    path.append(apimachinery::percent_encode(part));
+    path.append(encode_percent(part));
   };
   if (namespaced && !namespace_name.empty()) {
     add("namespaces");

@@ -79,13 +79,14 @@ bool is_as_decided_on(const Json& live, const Assignment& assignment) {
 
 AddressController::AddressController(runtime::Runtime& runtime, NetworkIndex& index,
                                      apiserver::ObjectWriter& writer, client::EventRecorder& events,
-                                     metrics::Registry& metrics)
+                                     metrics::Registry& metrics,
+                                     std::optional<client::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
       index_(index),
       writer_(writer),
       events_(events),
       metrics_(std::make_unique<AddressMetrics>(metrics)),
-      queue_(runtime, kBackoff) {
+      queue_(runtime, kBackoff, queue_metrics) {
   index.listen(
       {.attachment = [this](auto* before, auto* after) { notice_attachment(before, after); },
        .subnet = [this](auto* before, auto* after) { notice_subnet(before, after); },
@@ -169,6 +170,12 @@ void AddressController::enqueue_all() {
     queue_.add(key);
   for (const auto& [key, object] : index_.cache().of(index_.subnets()).objects())
     if (!index_.subnet(key)->validated) queue_.add(kSubnetMark + key);
+}
+
+std::size_t AddressController::waiting() const {
+  std::size_t count = 0;
+  for (const auto& [subnet, keys] : waiting_) count += keys.size();
+  return count;
 }
 
 Task<void> AddressController::run() {
@@ -403,9 +410,12 @@ void AddressController::settle(const Assignment& assignment, bool written) {
                      (assignment.ipv6 && assignment.ipv6->reserved);
   if (!fresh) return;
   const ObjectRef object = index_.cache().of(index_.attachments()).find(assignment.attachment);
-  if (object)
-    metrics_->assigned(write_time(object->decode(), "spec"), assignment.subnet_written,
-                       runtime_.wall_now());
+  if (!object) return;
+  const Json attachment = object->decode();
+  const Json* contention = wire::find(attachment, "status.addressContention");
+  metrics_->assigned(write_time(attachment, "spec"), assignment.subnet_written,
+                     contention && contention->is_bool() && contention->get_bool(),
+                     runtime_.wall_now());
 }
 
 void AddressController::wait_for_address(const Assignment& assignment) {

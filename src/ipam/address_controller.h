@@ -33,13 +33,15 @@ struct AddressMetrics;
 class AddressController {
  public:
   AddressController(runtime::Runtime& runtime, NetworkIndex& index, apiserver::ObjectWriter& writer,
-                    client::EventRecorder& events, metrics::Registry& metrics);
+                    client::EventRecorder& events, metrics::Registry& metrics,
+                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
   ~AddressController();
 
   // Until cancelled.
   Task<void> run();
 
-  const client::WorkQueue<std::string>& queue() const { return queue_; }
+  // Attachments that found their subnet full.
+  std::size_t waiting() const;
 
  private:
   using Batch = std::vector<std::shared_ptr<Assignment>>;

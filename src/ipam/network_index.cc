@@ -209,10 +209,13 @@ void NetworkIndex::note_lock(const LockFacts& facts, bool present) {
     locks_by_owner_[facts.owner].insert(key);
     locks_by_address_[address].insert(key);
     if (facts.deleting) {
-      released_by_vni_[facts.vni].insert(key);
+      released_by_vni_[facts.vni][key] = &facts;
     } else {
       held_by_vni_[facts.vni][facts.place] = key;
       if (facts.idle) idle_by_vni_[facts.vni].insert(key);
+      if (const auto released = released_by_vni_.find(facts.vni);
+          released != released_by_vni_.end())
+        released->second.erase(key);
     }
     taken(facts.vni, facts.ip.is_v4()).take(number_of(facts.ip));
     return;
@@ -253,8 +256,6 @@ void NetworkIndex::take_in_lock(const std::string& key, const ObjectRef& after) 
   // A change of the same lock must not free its address in between.
   if (before) forget_version(*before);
   if (before && !facts) note_lock(*before, false);
-  if (before && facts && before->deleting != facts->deleting)
-    released_by_vni_[facts->vni].insert(key);
   const LockFacts* now = nullptr;
   if (facts) {
     now = &lock_by_key_.emplace(key, std::move(*facts)).first->second;
@@ -303,6 +304,11 @@ const AttachmentFacts* NetworkIndex::attachment(std::string_view key) const {
 const LockFacts* NetworkIndex::lock(std::string_view key) const {
   const auto found = lock_by_key_.find(key);
   return found == lock_by_key_.end() ? nullptr : &found->second;
+}
+
+std::size_t NetworkIndex::rejected_subnets() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      subnet_by_key_, [](const auto& entry) { return !entry.second.validated; }));
 }
 
 std::vector<SubnetFacts> NetworkIndex::subnets_of(Vni vni) const {
@@ -380,16 +386,22 @@ bool NetworkIndex::has_attachments(const std::string& node, Vni vni) const {
 
 std::vector<const LockFacts*> NetworkIndex::released(Vni vni) const {
   std::vector<const LockFacts*> locks;
-  const auto collect = [&](const std::set<std::string>& keys) {
-    for (const std::string& key : keys) locks.push_back(lock(key));
+  const auto collect = [&](const auto& by_key) {
+    for (const auto& [key, facts] : by_key) locks.push_back(facts);
   };
   if (vni != 0) {
     if (const auto found = released_by_vni_.find(vni); found != released_by_vni_.end())
       collect(found->second);
   } else {
-    for (const auto& [network, keys] : released_by_vni_) collect(keys);
+    for (const auto& [network, by_key] : released_by_vni_) collect(by_key);
   }
   return locks;
+}
+
+std::vector<Vni> NetworkIndex::networks_with_released() const {
+  std::vector<Vni> networks;
+  for (const auto& [vni, by_key] : released_by_vni_) networks.push_back(vni);
+  return networks;
 }
 
 bool NetworkIndex::mac_taken(Vni vni, const Mac& mac) const { return macs_.contains({vni, mac}); }

@@ -92,6 +92,7 @@ class NetworkIndex {
   const LockFacts* lock(std::string_view key) const;
 
   std::vector<SubnetFacts> subnets_of(Vni vni) const;
+  std::size_t rejected_subnets() const;  // those that are not validated
   const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;
@@ -106,6 +107,8 @@ class NetworkIndex {
   bool has_attachments(const std::string& node, Vni vni) const;
   // Locks that were released and wait, of one network or (0) of all.
   std::vector<const LockFacts*> released(Vni vni) const;
+  // The networks that have such locks.
+  std::vector<Vni> networks_with_released() const;
 
   // What is taken: locked, or reserved by take() until the lock is seen.
   AddressSet& taken(Vni vni, bool v4) { return taken_[{vni, v4}]; }
@@ -153,7 +156,7 @@ class NetworkIndex {
   ByKey<std::set<std::string>> attachments_by_subnet_;
   ByKey<std::set<std::string>> locks_by_owner_;
   std::map<std::pair<Vni, Ip>, std::set<std::string>> locks_by_address_;
-  std::map<Vni, std::set<std::string>> released_by_vni_;
+  std::map<Vni, std::map<std::string, const LockFacts*>> released_by_vni_;
   std::map<Vni, std::set<std::string>> idle_by_vni_;
   std::map<Vni, std::map<store::Place, std::string>> held_by_vni_;  // not released, by when written
   std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;

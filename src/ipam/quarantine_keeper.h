@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "apiserver/object_writer.h"
 #include "client/work_queue.h"
@@ -24,7 +25,8 @@ namespace fairlead::ipam {
 class QuarantineKeeper {
  public:
   QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
-                   apiserver::ObjectWriter& writer);
+                   apiserver::ObjectWriter& writer,
+                   std::optional<client::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
@@ -34,6 +36,11 @@ class QuarantineKeeper {
     std::map<Vni, store::Revision> networks;
     store::Revision elsewhere = 0;  // in those not named above
     bool operator==(const Applied&) const = default;
+    // What it says of a network, and whether by name.
+    std::pair<store::Revision, bool> at(Vni vni) const {
+      const auto found = networks.find(vni);
+      return found == networks.end() ? std::pair(elsewhere, false) : std::pair(found->second, true);
+    }
   };
   static Applied applied_by(const watchcache::Object& report);
   void notice_report(const watchcache::Event& event);
@@ -41,8 +48,10 @@ class QuarantineKeeper {
   void consider(const LockFacts& lock);
   bool over(const LockFacts& lock) const;
   bool dropped(const std::string& node, const LockFacts& lock) const;
-  // Whom it names, and who came while it was released.
-  std::set<std::string> concerned(const LockFacts& lock) const;
+  void note_latecomers(const LockFacts& lock);
+  const std::set<std::string>& latecomers(const LockFacts& lock) const;
+  bool waits_for_fewer(const LockFacts& lock) const;
+  bool concerns(const LockFacts& lock, const std::string& node) const;
   std::set<std::string> still_awaited(const LockFacts& lock) const;
   Task<apiserver::Answer<>> let_go(std::string lock_key);
   Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
@@ -53,7 +62,10 @@ class QuarantineKeeper {
   const NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
   std::map<std::string, Applied, std::less<>> applied_;  // by node
-  client::WorkQueue<std::string> queue_;                 // locks whose quarantine is over
+  // By key of a released lock: nodes that came into the network after its list was decided and
+  // before it was released.
+  std::map<std::string, std::set<std::string>> latecomers_;
+  client::WorkQueue<std::string> queue_;  // locks whose quarantine is over
 };
 
 }  // namespace fairlead::ipam

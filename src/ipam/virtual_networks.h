@@ -23,7 +23,8 @@ class VirtualNetworks {
  public:
   VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                  metrics::Registry& metrics, client::EventSink* host_events = nullptr);
+                  metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr,
+                  client::EventSink* host_events = nullptr);
 
   // The controllers, until cancelled. The interlocks work without.
   Task<void> run();

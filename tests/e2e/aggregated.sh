@@ -9,7 +9,7 @@ if [ -n "$KUBE_APISERVER" ] && [ -z "${IN_NAMESPACE:-}" ]; then
 fi
 . "$(dirname "$0")/../lib.sh"
 HERE=$(cd "$(dirname "$0")" && pwd)
-DEPLOY=$(cd "$HERE/../../deploy/aggregated" && pwd)
+DEPLOY=$(cd "$HERE/../../deploy/kubernetes" && pwd)
 SUBNETS=/apis/fairlead.dev/v1alpha1/namespaces/default/subnets
 NAME=fairlead.fairlead-system.svc
 PKI=$WORK/pki
@@ -153,7 +153,7 @@ if [ -z "$KUBE_APISERVER" ]; then
 else
   kube_host
   for who in limited nobody; do kubeconfig "$WORK/$who.kubeconfig" "$HOST_URL" "$HOST_CA" "$who-token"; done
-  as admin apply -f "$DEPLOY/rbac.yaml" >/dev/null
+  as admin apply -f "$DEPLOY/namespace.yaml" -f "$DEPLOY/rbac.yaml" >/dev/null
   as admin apply -f - >/dev/null <<'YAML'
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role

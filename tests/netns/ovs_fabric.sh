@@ -1,8 +1,10 @@
 #!/bin/bash
 # time-limit: 240
 # The ovs fabric on real Open vSwitch: two hosts in network namespaces, joined by a bridge in a third,
-# each with its own ovsdb-server and ovs-vswitchd (userspace datapath), and guests in namespaces of
-# their own.
+# each with its own ovsdb-server and ovs-vswitchd, and guests in namespaces of their own.
+#
+#   OVS_DATAPATH  netdev: in user space, on any kernel; system: the kernel's, which needs its module
+#                 (tests/vm/ovs_kernel.sh runs this there)
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 command -v ovs-vswitchd >/dev/null || { echo "no Open vSwitch here"; exit 77; }
@@ -10,6 +12,7 @@ command -v ovs-vswitchd >/dev/null || { echo "no Open vSwitch here"; exit 77; }
 . "$here/../lib.sh"
 DRIVER=${FABRIC_DRIVER:-$here/../../build/dev/tests/netns/fabric_driver}
 [ -x "$DRIVER" ] || { echo "no $DRIVER: build the dev preset first"; exit 77; }
+DATAPATH=${OVS_DATAPATH:-netdev}
 ns=flo$$
 hosts=(1 2)
 
@@ -19,7 +22,10 @@ teardown() {
     for pid in $(ip netns pids "$name"); do kill -KILL "$pid" 2>/dev/null || true; done
     ip netns del "$name"
   done
-  [ "$status" -eq 0 ] || tail -n 8 "$WORK"/*/vswitchd.log "$WORK"/*.out "$WORK"/*.err >&2 2>/dev/null
+  if [ "$status" -ne 0 ]; then
+    grep -hE 'WARN|ERR' "$WORK"/*/vswitchd.log | grep -vE 'timeval|poll_loop' | tail -n 30 >&2
+    tail -n 8 "$WORK"/*.out "$WORK"/*.err >&2 2>/dev/null
+  fi
   (exit "$status")
   cleanup
 }
@@ -40,7 +46,7 @@ start_ovsdb() {
     --unixctl="$dir/ovsdb.ctl" --log-file="$dir/ovsdb.log" -vconsole:off >/dev/null 2>&1 &
   DB_PID[$1]=$!
   STARTED+=($!)
-  wait_until 20 "database of host $1" ovs-vsctl --timeout=2 --db="unix:$dir/db.sock" --no-wait show
+  wait_until 20 "database of host $1" ovs-vsctl --timeout=$((2 * PATIENCE)) --db="unix:$dir/db.sock" --no-wait show
 }
 start_vswitchd() {
   local dir=$WORK/h$1
@@ -49,9 +55,9 @@ start_vswitchd() {
   SWITCH_PID[$1]=$!
   STARTED+=($!)
 }
-vsctl() { ovs-vsctl --timeout=10 --db="unix:$WORK/h$1/db.sock" "${@:2}"; }
-ofctl() { ovs-ofctl -O OpenFlow14 "$2" "unix:$WORK/h$1/$3.mgmt" "${@:4}"; }
-flags() { echo "--fabric ovs --run-dir $WORK/h$1 --datapath netdev --local-ip 192.0.2.$1 --mtu 1450"; }
+vsctl() { ovs-vsctl -vconsole:off --timeout=$((10 * PATIENCE)) --db="unix:$WORK/h$1/db.sock" "${@:2}"; }
+ofctl() { ovs-ofctl -O OpenFlow14 -vconsole:off "$2" "unix:$WORK/h$1/$3.mgmt" "${@:4}"; }
+flags() { echo "--fabric ovs --run-dir $WORK/h$1 --datapath $DATAPATH --local-ip 192.0.2.$1 --mtu 1450"; }
 # shellcheck disable=SC2046  # words
 driver() { in_ns "h$1" "$DRIVER" $(flags "$1") "${@:2}"; }
 
@@ -65,20 +71,31 @@ for h in "${hosts[@]}"; do
   start_ovsdb "$h"
   vsctl "$h" --no-wait init
   start_vswitchd "$h"
-  # The uplink, and a bridge that belongs to somebody else: neither is ours to touch.
-  vsctl "$h" add-br br-phy -- set bridge br-phy datapath_type=netdev -- add-port br-phy eth0
-  vsctl "$h" add-br other -- set bridge other datapath_type=netdev
+  # Bridges that belong to somebody else, not ours to touch: of the host's uplink (in user space, because
+  # tunnels there need it), and one more.
+  uplink=eth0
+  if [ "$DATAPATH" = netdev ]; then
+    uplink=br-phy
+    vsctl "$h" add-br br-phy -- set bridge br-phy datapath_type=netdev -- add-port br-phy eth0
+  fi
+  vsctl "$h" add-br other -- set bridge other "datapath_type=$DATAPATH"
   ofctl "$h" add-flow other "table=3,tcp,tp_dst=4711,actions=normal"
-  in_ns "h$h" ip addr add "192.0.2.$h/24" dev br-phy
-  in_ns "h$h" ip link set br-phy up
+  in_ns "h$h" ip addr add "192.0.2.$h/24" dev "$uplink"
+  in_ns "h$h" ip link set "$uplink" up
 done
 others() {
-  vsctl "$1" --columns=name,ports,fail_mode,external_ids list bridge br-phy other
+  vsctl "$1" --columns=name,ports,fail_mode,external_ids --if-exists list bridge br-phy other
   ofctl "$1" dump-flows other --no-stats
 }
 others 2 >"$WORK/others.before"  # of the host whose switch is not restarted
 wait_until 20 "underlay" in_ns h1 ping -c 1 -W 1 192.0.2.2
 wait_until 20 "underlay" in_ns h2 ping -c 1 -W 1 192.0.2.1
+# A third host has no attachment at all: no packet of a virtual network comes to it.
+add_ns h3
+in_ns sw ip link add p3 type veth peer name eth0 netns "$ns-h3"
+in_ns sw ip link set p3 master br0 up
+in_ns h3 ip addr add 192.0.2.3/24 dev eth0
+in_ns h3 ip link set eth0 up
 
 # Everything that crosses the underlay, for the end.
 in_ns sw tcpdump -i br0 -U -n -w "$WORK/underlay.pcap" 'udp port 4789' >/dev/null 2>"$WORK/tcpdump.err" &
@@ -86,6 +103,9 @@ STARTED+=($!)
 in_ns sw tcpdump -i p1 -U -n -w "$WORK/wire.pcap" 'udp port 4789' >/dev/null 2>"$WORK/tcpdump2.err" &
 STARTED+=($!)
 wait_until 10 "capture" grep -q listening "$WORK/tcpdump2.err"
+in_ns h3 tcpdump -i eth0 -U -n -l udp >"$WORK/at-host3" 2>"$WORK/tcpdump3.err" &
+STARTED+=($!)
+wait_until 10 "capture" grep -q listening "$WORK/tcpdump3.err"
 
 # --- who there is: a and b on host 1, c on host 2; x and y with the same addresses in another VNI ----
 python3 - "$WORK" <<'P'
@@ -100,7 +120,9 @@ for host in (1, 2):
     json.dump({"stations": desired}, open("%s/desired%d.json" % (sys.argv[1], host), "w"))
 json.dump({"stations": []}, open(sys.argv[1] + "/nothing.json", "w"))
 P
-for h in "${hosts[@]}"; do check "apply on host $h" driver "$h" apply "$WORK/desired$h.json"; done
+# (It takes several tries on a slow machine, where making a bridge lasts longer than anyone waits for it.)
+applied() { driver "$1" apply "$WORK/desired$1.json" >"$WORK/apply.err" 2>&1; }
+for h in "${hosts[@]}"; do wait_until 20 "success of apply on host $h" applied "$h"; done
 driver 1 list >"$WORK/list"
 expect "stations that are complete" '^3$' grep -c uid- "$WORK/list"
 interface_of() { driver "$1" list | jq -r "select(.id == \"uid-$2\") | .interface"; }
@@ -242,11 +264,58 @@ hold=$!
 STARTED+=("$hold")
 wait_until 20 "first audit" grep -q missing "$WORK/hold.out"
 reached() { in_ns a ping -c 1 -W 1 10.0.0.12 && in_ns a ping -c 1 -W 1 fd00::11; }
-kill -KILL "${SWITCH_PID[1]}"
-wait "${SWITCH_PID[1]}" 2>/dev/null || true
-start_vswitchd 1
+restart_vswitchd() {
+  kill -KILL "${SWITCH_PID[1]}"
+  wait "${SWITCH_PID[1]}" 2>/dev/null || true
+  start_vswitchd 1
+}
+# Pings of untouched guests all the while, to another host and on this one; lost is what is missing up to
+# the last reply.
+start_pings() {
+  ip netns exec "$ns-a" ping -i 0.05 10.0.0.12 >"$WORK/pings.remote" 2>&1 &
+  PINGS=($!)
+  ip netns exec "$ns-a" ping -i 0.05 10.0.0.11 >"$WORK/pings.local" 2>&1 &
+  PINGS+=($!)
+  STARTED+=("${PINGS[@]}")
+  for way in remote local; do wait_until 10 "$way pings" more_pings "$way" 5; done
+}
+pings() { grep -c 'bytes from' "$WORK/pings.$1" || true; }
+more_pings() { [ "$(pings "$1")" -ge "$2" ]; }
+stop_pings() {
+  local way
+  for way in remote local; do wait_until 40 "$way pings again" more_pings "$way" $(($(pings "$way") + 5)); done
+  kill -INT "${PINGS[@]}"
+  wait "${PINGS[@]}" || true
+}
+lost() { echo $(($(sed -n 's/.*icmp_seq=\([0-9]*\).*/\1/p' "$WORK/pings.$1" | tail -n 1) - $(pings "$1"))); }
+waits() { vsctl 1 --if-exists get Open_vSwitch . other_config:flow-restore-wait | tr -d '"'; }
+wont_wait() { [ -z "$(waits)" ]; }
+will_wait() { [ "$(waits)" = true ]; }
+
+start_pings
+restart_vswitchd
 wait_until 40 "traffic after a restart of ovs-vswitchd" reached
 expect "an audit mended it" '"missing":[1-9]' cat "$WORK/hold.out"
+stop_pings
+echo "restart of ovs-vswitchd beside bridges of others ($DATAPATH): $(lost remote) pings lost to another host," \
+  "$(lost local) on this one"
+equal "bridges of others wait for nobody" "$(waits)" ""
+
+if [ "$DATAPATH" = system ]; then
+  # Alone on the kernel's datapath it goes on with the kernel's flows until ours are back.
+  vsctl 1 del-br other
+  wait_until 30 "word that it shall wait" will_wait
+  start_pings
+  restart_vswitchd
+  wait_until 60 "traffic that is new to the kernel" in_ns b ping -c 1 -W 1 10.0.0.12
+  stop_pings
+  echo "alone: $(lost remote) pings lost to another host, $(lost local) on this one"
+  equal "pings lost on this host" "$(lost local)" 0
+  check "it will wait the next time too" will_wait
+  vsctl 1 add-br other
+  wait_until 30 "word that it shall not wait beside others" wont_wait
+fi
+
 kill -KILL "${DB_PID[1]}"
 wait "${DB_PID[1]}" 2>/dev/null || true
 # (ovs-vswitchd forwards nothing in user space while it has no database: not ours to mend.)
@@ -276,6 +345,11 @@ seen() { tcpdump -n -r "$WORK/wire.pcap" "udp port 4789 and ($1)" 2>/dev/null | 
 [ "$(seen 'udp[28:2] = 0x0800')" -gt 0 ] || die "no VXLAN was seen at all"
 equal "ARP on the underlay" "$(seen 'udp[28:2] = 0x0806')" 0
 equal "broadcast and multicast on the underlay" "$(seen 'udp[16] & 1 != 0')" 0
+check "a packet for host 3" in_ns h1 python3 -c '
+import socket
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"end", ("192.0.2.3", 9))'
+wait_until 10 "packet for host 3" grep -q '192.0.2.3.9: UDP' "$WORK/at-host3"
+refuse "anything of a virtual network at host 3" '' grep -F .4789 "$WORK/at-host3"
 
 # --- the end ----------------------------------------------------------------------------------------
 for h in "${hosts[@]}"; do

@@ -36,6 +36,7 @@ Task<Result<>> OvsFabric::connect() {
   FL_CO_CHECKED(co_await ensure_tunnel());
   if (!openflow_.connected()) {
     FL_CO_CHECKED(co_await connect_bridge());
+    started_ = true;
   }
   FL_CO_CHECKED(co_await observe_flows());
   FL_CO_CHECKED(co_await observe_links());
@@ -202,7 +203,7 @@ void OvsFabric::on_row(const std::string& table, const std::string& uuid,
   if (table == "Interface") {
     on_interface(uuid, row);
   } else if (table == "Open_vSwitch") {
-    if (row) current_config_ = column(*row, "cur_cfg").number().value_or(0);
+    on_switch(row);
   } else if (table == "Port") {
     if (const auto before = port_names_.find(uuid); before != port_names_.end()) {
       port_uuids_.erase(before->second);
@@ -222,8 +223,25 @@ void OvsFabric::on_row(const std::string& table, const std::string& uuid,
                                 ? std::string(kMark)
                                 : std::string();
     }
+    notice_restart_step();
   }
   rows_changed_.notify();
+}
+
+void OvsFabric::on_switch(const wire::ovsdb::Row* row) {
+  if (!row) return;
+  current_config_ = column(*row, "cur_cfg").number().value_or(0);
+  const auto config = column(*row, "other_config").texts();
+  const auto wait = config.find(std::string(kWaitKey));
+  waits_ = wait != config.end() && wait->second == "true";
+  waits_for_us_ = waits_ && column(*row, "external_ids").texts().contains(std::string(kWaitMark));
+  notice_restart_step();
+}
+
+// Others' bridges came or went, or somebody changed what we said about restarts.
+void OvsFabric::notice_restart_step() {
+  if (ready_ && !changing_ && next_restart_step(restart_view()) != RestartStep::nothing)
+    disturbed_.notify();
 }
 
 void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* row) {

@@ -25,7 +25,7 @@ OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
       options_(std::move(options)),
       ovsdb_(
           runtime, unix_socket(options_.run_directory + "/db.sock"),
-          {{"Open_vSwitch", {"cur_cfg"}},
+          {{"Open_vSwitch", {"cur_cfg", "other_config", "external_ids"}},
            {"Bridge", {"name", "external_ids"}},
            {"Port", {"name"}},
            {"Interface", {"name", "ofport", "error", "ifindex", "external_ids"}}},
@@ -134,6 +134,7 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
       audit.failed.push_back(
           {.id = id, .result = fail(error), .made_interface = made.contains(id)});
   }
+  FL_CO_CHECKED(co_await prepare_restart());
   co_return audit;
 }
 
@@ -397,6 +398,44 @@ Task<Result<>> OvsFabric::settle() {
     if (!woken) co_return fail(woken.error().context("ovs: waiting for the switch"));
   }
   co_return Result<>{};
+}
+
+RestartView OvsFabric::restart_view() const {
+  RestartView view{.datapath_type = options_.datapath_type,
+                   .bridge = options_.bridge,
+                   .waits = waits_,
+                   .ours = waits_for_us_,
+                   .started = started_};
+  for (const auto& [name, uuid] : bridges_) view.bridges.push_back(name);
+  return view;
+}
+
+// All flows are there: a switch that waits may go on, and is to wait when it starts the next time.
+Task<Result<>> OvsFabric::prepare_restart() {
+  using namespace wire::ovsdb;  // NOLINT
+  using Texts = std::map<std::string, std::string>;
+  const std::string key(kWaitKey);
+  const std::string mark(kWaitMark);
+  for (;;) {
+    const RestartStep step = next_restart_step(restart_view());
+    const bool wait = step == RestartStep::wait;
+    if (step == RestartStep::nothing) {
+      started_ = false;
+      co_return Result<>{};
+    }
+    std::vector<Clause> changes = {{"other_config", "delete", key},
+                                   {"external_ids", "delete", mark}};
+    if (wait) changes.push_back({"other_config", "insert", Texts{{key, "true"}}});
+    if (wait) changes.push_back({"external_ids", "insert", Texts{{mark, "true"}}});
+    JsonArray operations;
+    operations.push_back(mutate("Open_vSwitch", {}, changes));
+    FL_CO_CHECKED(co_await ovsdb_.transact(std::move(operations)));
+    waits_ = waits_for_us_ = wait;
+    if (!wait) {
+      FL_CO_CHECKED(co_await settle());
+    }
+    started_ = false;
+  }
 }
 
 }  // namespace fairlead::fabric::ovs

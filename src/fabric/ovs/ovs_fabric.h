@@ -6,6 +6,8 @@
 // because an internal port of a userspace datapath that was moved into a guest is lost when
 // ovs-vswitchd restarts.
 //
+// On a kernel datapath of our own a restart of ovs-vswitchd stops no traffic: see restart.h.
+//
 // What an attachment is stands in the record beside its port, so that a new process adopts it; what
 // its flows are is compared by fingerprints, so that the process need not hold all of them.
 #pragma once
@@ -22,6 +24,7 @@
 #include "fabric/ovs/openflow_client.h"
 #include "fabric/ovs/ovsdb_client.h"
 #include "fabric/ovs/plan.h"
+#include "fabric/ovs/restart.h"
 #include "runtime/runtime.h"
 #include "runtime/scope.h"
 
@@ -88,7 +91,9 @@ class OvsFabric final : public Fabric {
 
   // What the database tells.
   void on_row(const std::string& table, const std::string& uuid, const wire::ovsdb::Row* row);
+  void on_switch(const wire::ovsdb::Row* row);
   void on_interface(const std::string& uuid, const wire::ovsdb::Row* row);
+  void notice_restart_step();
   void on_end(const Error& error);
 
   // The steps of apply(). Failures of single stations are noted, and the steps go on.
@@ -106,6 +111,8 @@ class OvsFabric final : public Fabric {
   Task<void> change_flows(std::vector<FlowChange> changes, Failures& failures);
   Task<void> remove_ports(const std::vector<std::string>& ids, Failures& failures);
   Task<Result<>> settle();
+  Task<Result<>> prepare_restart();
+  RestartView restart_view() const;
 
   runtime::Runtime& runtime_;
   OvsOptions options_;
@@ -122,6 +129,9 @@ class OvsFabric final : public Fabric {
   std::string tunnel_interface_;                                  // UUID
   std::int64_t tunnel_ = 0;                                       // port number
   std::int64_t current_config_ = 0;  // what the switch has carried out, as it counts
+  bool waits_ = false;               // what the database says the switch does when it starts
+  bool waits_for_us_ = false;        // and it was us who said it
+  bool started_ = false;             // the switch may have started, and wait
   bool ready_ = false;               // connected, prepared, observed
   bool changing_ = false;            // what rows tell now is our own doing
   bool missed_ = false;              // while changing: something else moved, look again
