@@ -166,8 +166,7 @@ void FabricChecker::check_status(const NetworkAttachment& attachment, const Host
   const std::string interface =
       made ? fabric::guest_interface_name(attachment.metadata.uid) : std::string();
   const std::string address = made ? host.address.to_string() : std::string();
-  const std::string who =
-      fmt::format("{} ({})", attachment.metadata.name, attachment.metadata.uid);
+  const std::string who = fmt::format("{} ({})", attachment.metadata.name, attachment.metadata.uid);
   if (status.ifc_name != interface)
     violations.push_back(
         fmt::format("{} says interface '{}', not '{}'", who, status.ifc_name, interface));

@@ -81,9 +81,7 @@ void HostPlane::disturb() {
   if (process_) process_->notify();
 }
 
-SimFabric::SimFabric(HostPlane& plane) : plane_(plane) {
-  plane_.process_ = &disturbed_;
-}
+SimFabric::SimFabric(HostPlane& plane) : plane_(plane) { plane_.process_ = &disturbed_; }
 
 SimFabric::~SimFabric() {
   if (plane_.process_ == &disturbed_) plane_.process_ = nullptr;

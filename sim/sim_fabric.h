@@ -35,9 +35,9 @@ class HostPlane {
     std::uint32_t failures_per_million = 0;  // of one change, of an audit, of opening
   };
   struct Counts {
-    std::size_t adopted = 0;       // interfaces that a new agent found
-    std::size_t failures = 0;      // that an agent was told of
-    std::size_t mended = 0;        // differences that audits found
+    std::size_t adopted = 0;   // interfaces that a new agent found
+    std::size_t failures = 0;  // that an agent was told of
+    std::size_t mended = 0;    // differences that audits found
     std::size_t disturbances = 0;
   };
 

@@ -69,6 +69,7 @@ void Agent::put(const Source& source, Attachment attachment) {
     const bool stale = outdated(attachment.uid, attachment.station());
     if (stale) note_outdated(source->vni, version, {attachment.uid});
   } else {
+    applied_.known(version);
     put_own(attachment);
   }
   view_.put(source, std::move(attachment));
@@ -82,6 +83,7 @@ void Agent::erased(const Source& source, Attachment last) {
     if (carrier_.may_carry(last.uid)) ids.push_back(last.uid);
     note_outdated(source->vni, version, std::move(ids));
   } else {
+    applied_.known(version);
     // Its last state has the current postDeleteExec.
     if (const auto own = own_.find(last.uid); own != own_.end()) own->second.attachment = last;
     lose_own(last.uid);

@@ -42,20 +42,32 @@ void AppliedVersions::entered(fabric::Vni vni) { networks_[vni].left = false; }
 
 void AppliedVersions::left(fabric::Vni vni) { networks_[vni].left = true; }
 
+bool AppliedVersions::all_told() const {
+  return std::ranges::all_of(networks_,
+                             [](const auto& network) { return network.second.applied != 0; });
+}
+
 AppliedVersions::Report AppliedVersions::report(Instant now) const {
   Report report;
-  bool all_told = true;  // a network without an entry would be taken for one without anything
+  const bool told = all_told();
+  std::uint64_t elsewhere = surveyed_;
   for (const auto& [vni, progress] : networks_) {
-    all_told &= progress.applied != 0;
     if (progress.applied > progress.reported) {
       report.networks.emplace(vni, progress.applied);
-    } else if (progress.left && progress.open.empty() && progress.reported != 0 &&
+    } else if (told && progress.left && progress.open.empty() && progress.reported != 0 &&
                now >= progress.forget) {
       report.networks.emplace(vni, std::nullopt);
+      elsewhere = std::max(elsewhere, known_);
     }
   }
-  if (all_told && surveyed_ > reported_elsewhere_) report.elsewhere = surveyed_;
+  if (told && elsewhere > reported_elsewhere_) report.elsewhere = elsewhere;
   return report;
+}
+
+void AppliedVersions::start_over() {
+  reported_elsewhere_ = 0;
+  surveyed_ = std::max(surveyed_, known_);
+  for (auto& [vni, progress] : networks_) progress.reported = 0;
 }
 
 void AppliedVersions::reported(const Report& report, Instant now) {
@@ -76,6 +88,7 @@ void AppliedVersions::reported(const Report& report, Instant now) {
 
 std::optional<Instant> AppliedVersions::due() const {
   std::optional<Instant> due;
+  if (!all_told()) return due;
   for (const auto& [vni, progress] : networks_)
     if (progress.left && progress.open.empty() && progress.reported == progress.applied &&
         progress.reported != 0)

@@ -47,6 +47,11 @@ class AppliedVersions {
   // All that runs on this node is known as of `version`: of networks that were neither entered nor
   // changed here, the fabric has nothing older.
   void surveyed(std::uint64_t version) { surveyed_ = std::max(surveyed_, version); }
+  // The same, but told only when there is reason to: together with the end of an entry, so that who
+  // looks for it does not fall back to what was true long before.
+  void known(std::uint64_t version) { known_ = std::max(known_, version); }
+  // What was received is lost: everything is to be reported again.
+  void start_over();
 
   // What there is to report now; empty: nothing.
   Report report(Instant now) const;
@@ -64,9 +69,12 @@ class AppliedVersions {
     Instant forget{};  // once left and reported
   };
   static void advance(Progress& progress);
+  // False while a network has no entry: it would be taken for one in which nothing is carried.
+  bool all_told() const;
 
   std::map<fabric::Vni, Progress> networks_;
   std::uint64_t surveyed_ = 0;
+  std::uint64_t known_ = 0;
   std::uint64_t reported_elsewhere_ = 0;
   std::map<std::string, std::set<fabric::Vni>> waiting_;
 };

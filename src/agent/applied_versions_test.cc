@@ -111,5 +111,47 @@ TEST(AppliedVersions, NetworksThatAreNotFollowed) {
   EXPECT_EQ(applied.report(kStart), (Report{.networks = {}, .elsewhere = 9}));
 }
 
+// Who looks for an entry that was taken back finds something not older than it.
+TEST(AppliedVersions, WhatIsKnownElsewhereIsToldWithTheEndOfAnEntry) {
+  AppliedVersions applied;
+  applied.surveyed(3);
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.known(12);
+  const Report first = applied.report(kStart);
+  EXPECT_EQ(first, (Report{.networks = {{5, 10}}, .elsewhere = 3}));
+  applied.reported(first, kStart);
+  applied.left(5);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  EXPECT_EQ(applied.report(kStart + 1h),
+            (Report{.networks = {{5, std::nullopt}}, .elsewhere = 12}));
+}
+
+// While a network has no entry yet nothing is said about those without, and no entry ends.
+TEST(AppliedVersions, NoEntryEndsWhileANetworkHasNone) {
+  AppliedVersions applied;
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.reported(applied.report(kStart), kStart);
+  applied.left(5);
+  EXPECT_TRUE(applied.due().has_value());
+  applied.entered(6);
+  EXPECT_TRUE(applied.report(kStart + 1h).empty());
+  EXPECT_FALSE(applied.due().has_value());
+}
+
+// A report that was lost is made again as a whole.
+TEST(AppliedVersions, StartsOver) {
+  AppliedVersions applied;
+  applied.surveyed(3);
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.known(12);
+  applied.reported(applied.report(kStart), kStart);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.start_over();
+  EXPECT_EQ(applied.report(kStart), (Report{.networks = {{5, 10}}, .elsewhere = 12}));
+}
+
 }  // namespace
 }  // namespace fairlead::agent

@@ -26,8 +26,8 @@ class Carrier {
     const fabric::Station* station;  // what the fabric carries now; null: nothing
     Result<> result;
     bool made_interface = false;  // it was not there before; also if `result` is a failure
-    bool first = false;         // it was not carried before
-    std::uint64_t version = 0;  // what was known of the attachment; the highest if it was gone
+    bool first = false;           // it was not carried before
+    std::uint64_t version = 0;    // what was known of the attachment; the highest if it was gone
   };
   class Listener {
    public:

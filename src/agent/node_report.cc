@@ -101,6 +101,8 @@ Task<Result<>> NodeReport::send(AppliedVersions::Report report) {
   if (!written && written.error().code == Code::not_found) {
     log::warning("the NodeReport was deleted and is made again", {{"node", node_}});
     FL_CO_CHECKED(co_await find_or_make());
+    applied_.start_over();
+    report = applied_.report(runtime_.now());
     written = co_await client_.patch(kReports, "", node_, client::PatchKind::merge,
                                      encode_report(report));
   }

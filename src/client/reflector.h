@@ -1,9 +1,9 @@
 // Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
 //
 // client-go's rules: the first list may come from the server's cache (unless `newest`), later ones
-// are not older than what was seen; a watch resumes from the last version seen, bookmarks included; 410 means list
-// anew; failures back off from 0.8 s to 30 s with jitter. Nothing is decided here about what
-// objects mean: the Sink gets a whole list (replace) or one change at a time.
+// are not older than what was seen; a watch resumes from the last version seen, bookmarks included;
+// 410 means list anew; failures back off from 0.8 s to 30 s with jitter. Nothing is decided here
+// about what objects mean: the Sink gets a whole list (replace) or one change at a time.
 #pragma once
 
 #include <chrono>

@@ -355,8 +355,8 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
     if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     const Json attachment = owner->decode();
-    const std::set<std::string> nodes = nodes_to_await(index_, lock->vni, attachment).reporting;
-    if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
+    const NodesToAwait nodes = nodes_to_await(index_, lock->vni, attachment);
+    if (nodes.nobody()) return Change{.kind = Change::Kind::erase, .object = *live};
     return Change{.kind = Change::Kind::put,
                   .object = released_lock(*live, *lock, attachment, nodes, runtime_.wall_now())};
   };
@@ -413,7 +413,7 @@ void AddressController::settle(const Assignment& assignment, bool written) {
   if (!object) return;
   const Json attachment = object->decode();
   const Json* contention = wire::find(attachment, "status.addressContention");
-  metrics_->assigned(spec_write_time(attachment), assignment.subnet_written,
+  metrics_->assigned(write_time(attachment, "spec"), assignment.subnet_written,
                      contention && contention->is_bool() && contention->get_bool(),
                      runtime_.wall_now());
 }

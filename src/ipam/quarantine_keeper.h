@@ -48,6 +48,10 @@ class QuarantineKeeper {
   void consider(const LockFacts& lock);
   bool over(const LockFacts& lock) const;
   bool dropped(const std::string& node, const LockFacts& lock) const;
+  void note_latecomers(const LockFacts& lock);
+  const std::set<std::string>& latecomers(const LockFacts& lock) const;
+  bool waits_for_fewer(const LockFacts& lock) const;
+  bool concerns(const LockFacts& lock, const std::string& node) const;
   std::set<std::string> still_awaited(const LockFacts& lock) const;
   Task<apiserver::Answer<>> let_go(std::string lock_key);
   Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
@@ -58,7 +62,10 @@ class QuarantineKeeper {
   const NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
   std::map<std::string, Applied, std::less<>> applied_;  // by node
-  client::WorkQueue<std::string> queue_;                 // locks whose quarantine is over
+  // By key of a released lock: nodes that came into the network after its list was decided and
+  // before it was released.
+  std::map<std::string, std::set<std::string>> latecomers_;
+  client::WorkQueue<std::string> queue_;  // locks whose quarantine is over
 };
 
 }  // namespace fairlead::ipam

@@ -18,13 +18,13 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
     const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
     compare_silent(index_, nodes.silent, transaction);
     transaction.compares.push_back({key, lock->place.revision});
-    if (nodes.reporting.empty()) {
+    if (nodes.nobody()) {
       transaction.operations.push_back({store::Operation::Kind::erase, std::move(key), {}});
     } else {
       transaction.operations.push_back(
           {store::Operation::Kind::put, std::move(key),
-           watchcache::encode_stored(released_lock(lock->decode(), facts, *proposal.live,
-                                                   nodes.reporting, runtime_.wall_now()))});
+           watchcache::encode_stored(
+               released_lock(lock->decode(), facts, *proposal.live, nodes, runtime_.wall_now()))});
     }
   }
   return {};
