@@ -93,7 +93,7 @@ equal "generation counts the spec only" "$(kubectl get sn blue -o 'jsonpath={.me
 check "wait" kubectl wait sn/blue --for=jsonpath='{.status.validated}'=true --timeout=20s
 
 # --- events, under both of their names
-cat >"$WORK/event.yaml" <<'YAML'
+cat >"$WORK/event.yaml" <<YAML
 apiVersion: events.k8s.io/v1
 kind: Event
 metadata: {name: told, labels: {told: by-hand}}
@@ -104,7 +104,7 @@ action: Try
 note: it was tried
 reportingController: example.com/tester
 reportingInstance: tester-0
-regarding: {apiVersion: fairlead.dev/v1alpha1, kind: Subnet, name: blue, namespace: default}
+regarding: {apiVersion: fairlead.dev/v1alpha1, kind: Subnet, name: blue, namespace: default, uid: $(kubectl get sn blue -o 'jsonpath={.metadata.uid}')}
 YAML
 EVENTS=events.v1.events.k8s.io
 expect "create an event" 'event.events.k8s.io/told created' kubectl create -f "$WORK/event.yaml"
