@@ -126,6 +126,10 @@ OBJECTS
 interface() { kubectl get na x -o 'jsonpath={.status.ifcName}' | grep .; }
 wait_until 30 "an interface" interface
 check "it is there" ip link show "$(interface)"
+kubectl delete na x >/dev/null
+released() { [ -z "$(kubectl get iplocks -o 'jsonpath={.items[?(@.metadata.deletionTimestamp)].metadata.name}')" ]; }
+wait_until 30 "the address free, by the report of the node" released
+check "its report" kubectl get nodereport n1
 
 # --- the kubelet's certificate is its node's, and no other's
 status() { # NODE ATTACHMENT: may this node write its status?
