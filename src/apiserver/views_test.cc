@@ -138,8 +138,8 @@ TEST(Views, NewEventsAreChecked) {
        {"eventTime", "action", "reason", "reportingController", "reportingInstance", "type"})
     EXPECT_EQ(errors(field, nullptr), 422) << field;
   EXPECT_EQ(errors("type", "Odd"), 422);
-  EXPECT_EQ(errors("action", std::string(129, 'x')), 422);
-  EXPECT_EQ(errors("note", std::string(1025, 'x')), 422);
+  EXPECT_EQ(errors("action", Json(std::string(129, 'x'))), 422);
+  EXPECT_EQ(errors("note", Json(std::string(1025, 'x'))), 422);
   EXPECT_EQ(errors("deprecatedCount", 2), 422);
   EXPECT_EQ(errors("deprecatedLastTimestamp", "2030-06-01T00:00:00Z"), 422);
   EXPECT_EQ(errors("apiVersion", "v1"), 400);
