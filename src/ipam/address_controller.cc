@@ -390,7 +390,7 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
     if (!current)
       return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
                                            context.name, "decided on what has changed since"));
-    assignment->spec_written = spec_write_time(*live);
+    assignment->spec_written = write_time(*live, "spec");
     const Json* contention = wire::find(*live, "status.addressContention");
     assignment->contended = contention && contention->is_bool() && contention->get_bool();
     Json object = *live;
