@@ -4,11 +4,12 @@
 # only names the common uses.
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build up down test bench sim fuzz lint format check-all clean
+.PHONY: help bootstrap build up down test bench sim fuzz lint format check-all clean install uninstall images deploy undeploy
 
 JOBS ?= $(shell nproc)
 SEEDS ?= 5000
 FUZZ_SECONDS ?= 120
+FABRIC ?= vxlan
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,8 +21,8 @@ build: bootstrap ## The release binary, as build/fairlead
 	@scripts/build release
 	@ln -sfn release/src/program/fairlead build/fairlead
 
-up: build ## Prepare, build and run a server here; ends with what kubectl can do on it
-	@scripts/up
+up: build ## Build and run the demonstration: make up [FABRIC=ovs]
+	@scripts/up --fabric $(FABRIC)
 
 down: ## Stop what `make up` started
 	@scripts/up --stop
@@ -50,6 +51,21 @@ format: bootstrap ## Rewrite the sources as .clang-format has them
 check-all: ## make test, then ThreadSanitizer, lint, more seeds and longer fuzzing
 	@scripts/test
 	@scripts/check-all
+
+install: build ## Program and systemd units below PREFIX (/usr/local): make install DESTDIR=…
+	@scripts/install
+
+uninstall: ## Remove them again; data and configuration stay
+	@scripts/install --remove
+
+images: build ## The container image as an OCI layout in build/images, without Docker
+	@scripts/images
+
+deploy: ## Apply deploy/kubernetes to a cluster: make deploy IMAGE=registry/fairlead:tag KUBECONFIG=…
+	@scripts/deploy
+
+undeploy: ## Delete it from the cluster, networks and data included
+	@scripts/deploy --remove
 
 clean: ## Remove build/
 	@rm -rf build

@@ -8,6 +8,7 @@
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
 #include "controllers/garbage_collector.h"
+#include "ipam/virtual_networks.h"
 #include "watchcache/watch_cache.h"
 
 namespace fairlead::sim {
@@ -17,10 +18,16 @@ constexpr std::string_view kToken = "a-token-of-the-virtual-world";
 constexpr unsigned kKeys = 4;
 const client::ResourceName kConfigMaps{"", "v1", "configmaps", true};
 
-identity::TokenTable admin_tokens() {
+std::string node_token(const std::string& node) { return "a-token-of-" + node; }
+
+identity::TokenTable known_tokens() {
   identity::TokenTable tokens;
   tokens.add(kToken, std::make_shared<identity::User>(identity::User{
                          .name = "admin", .groups = {std::string(identity::kMastersGroup)}}));
+  for (int i = 0; i < 10; ++i) {
+    const std::string node = fmt::format("n{}", i);
+    tokens.add(node_token(node), std::make_shared<identity::User>(identity::node_user(node)));
+  }
   return tokens;
 }
 
@@ -35,13 +42,21 @@ Json config_map(const std::string& name, const std::string& value) {
                     {"data", JsonObject{{"value", value}}}};
 }
 
-std::string value_of(const Json& object) {
-  return std::string(wire::find_string(object, "data.value"));
-}
-
 std::string key_of(const Json& object) {
   return fmt::format("{}/{}", wire::find_string(object, "metadata.namespace"),
                      wire::find_string(object, "metadata.name"));
+}
+
+std::unique_ptr<client::RestClient> connect_any(Machine& machine, std::string token,
+                                                const std::vector<std::string>& servers) {
+  client::RestOptions options{.request_time = 8s, .http2_without_tls = true};
+  for (std::size_t i = 1; i < servers.size(); ++i)
+    options.endpoints.push_back({.host = servers[i], .port = 80});
+  auto opened = client::RestClient::open(
+      machine, {.server = "http://" + servers.front() + ":80", .token = std::move(token)},
+      std::move(options));
+  CHECK(opened.has_value());
+  return std::move(*opened);
 }
 
 // A write whose answer never came, or that says it may have happened, stays unknown to the checker.
@@ -84,14 +99,18 @@ Task<void> write_once(client::RestClient& api, ApiStory& story, std::string name
 
 }  // namespace
 
-Task<void> serve_api(Machine& machine, store::Store& store, watchcache::HistoryLimits limits,
+std::string value_of(const Json& object) {
+  return std::string(wire::find_string(object, "data.value"));
+}
+
+Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                      std::function<void()> serving) {
   const resource::Catalog& catalog = resource::builtin_catalog();
   metrics::Registry metrics;
-  watchcache::WatchCache cache(machine, store, catalog, limits);
+  watchcache::WatchCache cache(machine, store, catalog, parts.history);
   apiserver::NodeIndex nodes(catalog, cache);
   std::vector<std::shared_ptr<identity::Authenticator>> members{
-      std::make_shared<identity::TokenAuthenticator>(admin_tokens())};
+      std::make_shared<identity::TokenAuthenticator>(known_tokens())};
   identity::UnionAuthenticator authenticator(std::move(members), false);
   identity::RoleAuthorizer authorizer(&nodes);
   apiserver::ApiServer api({.runtime = machine,
@@ -102,6 +121,8 @@ Task<void> serve_api(Machine& machine, store::Store& store, watchcache::HistoryL
                             .authenticator = authenticator,
                             .authorizer = authorizer,
                             .metrics = metrics});
+  std::optional<ipam::VirtualNetworks> networks;
+  if (parts.networks) networks.emplace(machine, catalog, cache, api.writer(), metrics);
   controllers::GarbageCollector garbage(machine, catalog, cache, api.writer());
   http::Server server(machine, api);
   runtime::Signal never;
@@ -111,6 +132,7 @@ Task<void> serve_api(Machine& machine, store::Store& store, watchcache::HistoryL
       co_await apiserver::ensure_defaults(machine, cache, catalog, api.writer(), never);
   if (!ready) co_return;
   scope.spawn(garbage.run());
+  if (networks) scope.spawn(networks->run());
   auto listener = machine.listen({.host = "0.0.0.0", .port = 80}, nullptr);
   CHECK(listener.has_value());
   scope.spawn(server.serve(std::move(*listener)));
@@ -125,6 +147,16 @@ std::unique_ptr<client::RestClient> connect(Machine& machine, const std::string&
       {.request_time = 8s, .http2_without_tls = true});
   CHECK(opened.has_value());
   return std::move(*opened);
+}
+
+std::unique_ptr<client::RestClient> connect_node(Machine& machine, const std::string& node,
+                                                 const std::vector<std::string>& servers) {
+  return connect_any(machine, node_token(node), servers);
+}
+
+std::unique_ptr<client::RestClient> connect_admin(Machine& machine,
+                                                  const std::vector<std::string>& servers) {
+  return connect_any(machine, std::string(kToken), servers);
 }
 
 Task<void> write_keys(Machine& machine, ApiStory& story, Writing writing) {
@@ -157,14 +189,14 @@ Task<void> read_freshly(Machine& machine, ApiStory& story, std::string server) {
 void RecordingSink::replace(std::vector<Json> objects, const std::string& version) {
   ++lists_;
   contents_.clear();
-  for (const Json& object : objects) contents_[key_of(object)] = value_of(object);
+  for (const Json& object : objects) contents_[key_of(object)] = value_(object);
   watcher_.listed(std::stoull(version), contents_);
   watcher_.watching(std::stoull(version));
 }
 
 void RecordingSink::put(Json object) {
-  contents_[key_of(object)] = value_of(object);
-  watcher_.saw({version_of(object), key_of(object), value_of(object)});
+  contents_[key_of(object)] = value_(object);
+  watcher_.saw({version_of(object), key_of(object), value_(object)});
 }
 
 void RecordingSink::erase(const Json& last_state) {

@@ -47,12 +47,23 @@ struct ApiStory {
   std::size_t reads = 0;
 };
 
+struct ApiParts {
+  watchcache::HistoryLimits history;
+  bool networks = false;  // with the controllers of virtual networks
+};
+
 // API server, watch cache and garbage collector on that store, on port 80 of the machine; calls
 // `serving` once requests are taken. Runs until the machine stops.
-Task<void> serve_api(Machine& machine, store::Store& store, watchcache::HistoryLimits limits,
+Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                      std::function<void()> serving);
 
 std::unique_ptr<client::RestClient> connect(Machine& machine, const std::string& server);
+// With the rights of that node (n0 to n9 are known), to the first of the servers that answers.
+std::unique_ptr<client::RestClient> connect_node(Machine& machine, const std::string& node,
+                                                 const std::vector<std::string>& servers);
+// As an administrator, likewise.
+std::unique_ptr<client::RestClient> connect_admin(Machine& machine,
+                                                  const std::vector<std::string>& servers);
 
 // Creates, replaces and deletes a few ConfigMaps while the story says so.
 struct Writing {
@@ -64,10 +75,15 @@ Task<void> write_keys(Machine& machine, ApiStory& story, Writing writing);
 // Lists again and again: a list shows everything that was acknowledged, by any server, before.
 Task<void> read_freshly(Machine& machine, ApiStory& story, std::string server);
 
+// data.value of a ConfigMap: what makes one version of it differ from another.
+std::string value_of(const Json& object);
+
 // Tells the checker everything that a reflector tells it, and keeps the cache it stands for.
 class RecordingSink final : public client::ObjectSink {
  public:
-  explicit RecordingSink(HistoryChecker::Watcher& watcher) : watcher_(watcher) {}
+  using Value = std::function<std::string(const Json& object)>;
+  explicit RecordingSink(HistoryChecker::Watcher& watcher, Value value = value_of)
+      : watcher_(watcher), value_(std::move(value)) {}
   void replace(std::vector<Json> objects, const std::string& version) override;
   void put(Json object) override;
   void erase(const Json& last_state) override;
@@ -77,6 +93,7 @@ class RecordingSink final : public client::ObjectSink {
 
  private:
   HistoryChecker::Watcher& watcher_;
+  Value value_;
   HistoryChecker::Contents contents_;
   std::size_t lists_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace fairlead::sim {
@@ -37,32 +38,54 @@ bool beyond(std::string_view key, std::string_view start, std::string_view end) 
   return key >= end;
 }
 
+std::optional<GrpcStatus> invalid(std::string_view why) {
+  return GrpcStatus{GrpcCode::invalid_argument, "etcdserver: " + std::string(why)};
+}
+
+// What a branch of a transaction, or all branches of a group, change.
+struct Changed {
+  std::set<std::string_view> put;
+  std::set<std::string_view> erased;
+};
+
+std::optional<GrpcStatus> objection(const std::vector<etcd::RequestOp>& branch, Changed& changed) {
+  for (const etcd::RequestOp& op : branch) {
+    const std::string_view key = std::visit([](const auto& one) { return one.key; }, op);
+    if (key.empty()) return invalid("key is not provided");
+    if (std::holds_alternative<etcd::PutRequest>(op) && !changed.put.insert(key).second)
+      return invalid("duplicate key given in txn request");
+    if (std::holds_alternative<etcd::DeleteRangeRequest>(op)) changed.erased.insert(key);
+  }
+  for (const std::string_view key : changed.erased)
+    if (changed.put.contains(key)) return invalid("duplicate key given in txn request");
+  return std::nullopt;
+}
+
 // The first objection etcd would have to a transaction.
-std::optional<GrpcStatus> objection(const etcd::TxnRequest& request) {
+std::optional<GrpcStatus> objection(const etcd::TxnRequest& request, std::size_t allowed,
+                                    Changed& success) {
   const std::size_t most =
       std::max({request.compares.size(), request.success.size(), request.failure.size()});
-  if (most > EtcdModel::kMaxOperations)
-    return GrpcStatus{GrpcCode::invalid_argument, "etcdserver: too many operations in txn request"};
+  if (most > allowed) return invalid("too many operations in txn request");
   for (const etcd::Compare& compare : request.compares)
-    if (compare.key.empty())
-      return GrpcStatus{GrpcCode::invalid_argument, "etcdserver: key is not provided"};
-  for (const auto* branch : {&request.success, &request.failure}) {
-    std::set<std::string_view> put;
-    for (const etcd::RequestOp& op : *branch) {
-      const std::string_view key = std::visit([](const auto& one) { return one.key; }, op);
-      if (key.empty())
-        return GrpcStatus{GrpcCode::invalid_argument, "etcdserver: key is not provided"};
-      if (std::holds_alternative<etcd::PutRequest>(op) && !put.insert(key).second)
-        return GrpcStatus{GrpcCode::invalid_argument,
-                          "etcdserver: duplicate key given in txn request"};
-    }
-    for (const etcd::RequestOp& op : *branch) {
-      const auto* erase = std::get_if<etcd::DeleteRangeRequest>(&op);
-      if (erase && put.contains(erase->key))
-        return GrpcStatus{GrpcCode::invalid_argument,
-                          "etcdserver: duplicate key given in txn request"};
-    }
-  }
+    if (compare.key.empty()) return invalid("key is not provided");
+  if (auto status = objection(request.success, success)) return status;
+  Changed failure;
+  return objection(request.failure, failure);
+}
+
+std::optional<GrpcStatus> objection(const etcd::TxnRequest& request) {
+  Changed changed;
+  return objection(request, EtcdModel::kMaxOperations, changed);
+}
+
+// etcd takes the number of nested transactions from what each of them may have.
+std::optional<GrpcStatus> objection(const etcd::TxnGroupRequest& request) {
+  const std::size_t members = request.transactions.size();
+  if (members > EtcdModel::kMaxOperations) return invalid("too many operations in txn request");
+  Changed changed;
+  for (const etcd::TxnRequest& one : request.transactions)
+    if (auto status = objection(one, EtcdModel::kMaxOperations - members, changed)) return status;
   return std::nullopt;
 }
 
@@ -180,18 +203,47 @@ etcd::ResponseOp EtcdModel::carry_out(const etcd::RequestOp& op, std::int64_t re
   return response ? *std::move(response) : etcd::RangeResponse{};
 }
 
+bool EtcdModel::all_hold(const etcd::TxnRequest& request) const {
+  return std::ranges::all_of(request.compares, [&](const auto& compare) { return holds(compare); });
+}
+
+etcd::TxnResponse EtcdModel::carry_out(const etcd::TxnRequest& request, bool succeeded,
+                                       std::int64_t revision) {
+  etcd::TxnResponse response;
+  response.succeeded = succeeded;
+  for (const etcd::RequestOp& op : succeeded ? request.success : request.failure)
+    response.responses.push_back(carry_out(op, revision));
+  return response;
+}
+
 EtcdModel::Answer EtcdModel::txn(std::string_view request) {
   if (request.size() > kMaxRequestBytes)
     return refuse(GrpcCode::invalid_argument, "etcdserver: request is too large");
   const auto decoded = etcd::decode_txn_request(request);
-  if (!decoded) return malformed();
+  if (!decoded) {
+    const auto group = etcd::decode_txn_group_request(request);
+    return group ? txn_group(*group) : malformed();
+  }
   if (auto status = objection(*decoded)) return std::unexpected(std::move(*status));
-  etcd::TxnResponse response;
-  response.succeeded =
-      std::ranges::all_of(decoded->compares, [&](const auto& compare) { return holds(compare); });
   const std::size_t before = log_.size();
-  for (const etcd::RequestOp& op : response.succeeded ? decoded->success : decoded->failure)
-    response.responses.push_back(carry_out(op, revision_ + 1));
+  etcd::TxnResponse response = carry_out(*decoded, all_hold(*decoded), revision_ + 1);
+  if (log_.size() > before) ++revision_;
+  response.header = header();
+  std::string bytes;
+  etcd::encode(bytes, response);
+  return bytes;
+}
+
+// Every compare is looked at before anything changes.
+EtcdModel::Answer EtcdModel::txn_group(const etcd::TxnGroupRequest& request) {
+  if (auto status = objection(request)) return std::unexpected(std::move(*status));
+  std::vector<bool> succeeded;
+  for (const etcd::TxnRequest& one : request.transactions) succeeded.push_back(all_hold(one));
+  const std::size_t before = log_.size();
+  etcd::TxnGroupResponse response;
+  for (std::size_t i = 0; i < request.transactions.size(); ++i)
+    response.transactions.push_back(
+        carry_out(request.transactions[i], succeeded[i], revision_ + 1));
   if (log_.size() > before) ++revision_;
   response.header = header();
   std::string bytes;

@@ -54,6 +54,10 @@ class EtcdModel {
   std::expected<wire::etcd::RangeResponse, wire::GrpcStatus> read(
       const wire::etcd::RangeRequest& request) const;
   bool holds(const wire::etcd::Compare& compare) const;
+  bool all_hold(const wire::etcd::TxnRequest& request) const;
+  wire::etcd::TxnResponse carry_out(const wire::etcd::TxnRequest& request, bool succeeded,
+                                    std::int64_t revision);
+  Answer txn_group(const wire::etcd::TxnGroupRequest& request);
   wire::etcd::ResponseOp carry_out(const wire::etcd::RequestOp& op, std::int64_t revision);
   std::int64_t erase(std::string_view key, std::string_view end, std::int64_t revision);
 

@@ -98,7 +98,7 @@ Task<void> change(EtcdStore& store, Story& story, store::Transaction transaction
   if (!committed && committed.error().code == Code::timeout) co_return;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (committed) {
-      told[i].place = {committed->revision, static_cast<std::uint32_t>(i)};
+      told[i].place = {committed->revision, committed->position + static_cast<std::uint32_t>(i)};
       story.durability.acknowledged(ids[i], told[i].place.number());
     } else {
       story.durability.refused(ids[i]);
@@ -108,12 +108,19 @@ Task<void> change(EtcdStore& store, Story& story, store::Transaction transaction
   if (committed) ++story.written;
 }
 
-// Creates, changes and erases a few keys that everybody fights over, several in one transaction.
+// Creates, changes and erases a few keys that everybody fights over, several in one transaction and
+// several transactions at once.
 Task<void> write_on(Machine& machine, EtcdStore& store, Story& story, std::string name) {
   for (int round = 0; !story.quiet; ++round) {
-    std::string value = name + "-" + std::to_string(round);
-    auto transaction = co_await plan_change(machine, store, std::move(value));
-    if (transaction) co_await change(store, story, std::move(*transaction));
+    std::vector<store::Transaction> planned;
+    for (std::uint64_t i = 0, n = 1 + machine.random() % 3; i < n; ++i) {
+      std::string value = name + "-" + std::to_string(round) + "." + std::to_string(i);
+      auto transaction = co_await plan_change(machine, store, std::move(value));
+      if (transaction) planned.push_back(std::move(*transaction));
+    }
+    runtime::Scope together(machine);
+    for (store::Transaction& one : planned) together.spawn(change(store, story, std::move(one)));
+    co_await together.join();
     (void)co_await runtime::sleep(machine, Duration(1ms) * (machine.random() % 250));
   }
 }
@@ -178,17 +185,26 @@ Task<void> serve_on(Machine& machine, Story& story, int server, HistoryChecker::
 }
 
 // Every operation that was acknowledged happened just there and so, and none that was refused did.
+// Of an erasure the revision is told exactly; its position may have moved down (EtcdAssembler).
 // (Values are told apart by their writers; erasures are not, so a refused one proves nothing.)
 Violations check_told(const Story& story, const std::vector<HistoryEvent>& happened) {
   std::map<std::uint64_t, const HistoryEvent*> by_version;
   std::set<std::pair<std::string, std::string>> values;
+  std::set<std::pair<store::Revision, std::string>> erasures;
   for (const HistoryEvent& event : happened) {
     by_version[event.version] = &event;
-    if (event.value) values.emplace(event.key, *event.value);
+    if (event.value) {
+      values.emplace(event.key, *event.value);
+    } else {
+      erasures.emplace(store::Place::from_number(event.version).revision, event.key);
+    }
   }
   Violations violations;
   for (const Told& told : story.told) {
-    if (told.place.revision != 0) {
+    if (told.place.revision != 0 && !told.value) {
+      if (!erasures.contains({told.place.revision, told.key}))
+        violations.push_back("acknowledged and not erased: " + told.key);
+    } else if (told.place.revision != 0) {
       const auto found = by_version.find(told.place.number());
       const bool there = found != by_version.end() && found->second->key == told.key &&
                          found->second->value == told.value;
@@ -214,6 +230,15 @@ std::map<std::string, DurabilityChecker::Stored> contents_of(const Story& story,
     history.push_back(std::move(happened));
   }
   return contents;
+}
+
+// Revisions that carry values of several transactions.
+int shared_revisions(const std::vector<HistoryEvent>& happened) {
+  std::map<store::Revision, std::set<std::string>> values;
+  for (const HistoryEvent& event : happened)
+    if (event.value) values[store::Place::from_number(event.version).revision].insert(*event.value);
+  return static_cast<int>(
+      std::ranges::count_if(values, [](const auto& one) { return one.second.size() > 1; }));
 }
 
 Result<> two_servers(World& world) {
@@ -243,6 +268,7 @@ Result<> two_servers(World& world) {
   if (story.written < 50) return fail(Code::internal, "hardly anything was written");
   std::vector<HistoryEvent> happened;
   const auto contents = contents_of(story, happened);
+  if (shared_revisions(happened) == 0) return fail(Code::internal, "no transactions went together");
   for (const HistoryEvent& event : happened) story.history.happened(event);
   Violations violations = story.durability.check(contents);
   for (const Violations& more : {story.history.check(), check_told(story, happened)})
@@ -288,6 +314,31 @@ TEST(EtcdModel, RefusesWhatEtcdRefuses) {
   etcd::encode(future, etcd::RangeRequest{.key = "k", .revision = 9});
   EXPECT_EQ(model.range(future).error().code, wire::GrpcCode::out_of_range);
   EXPECT_EQ(model.revision(), 1);
+}
+
+// Transactions in a group share a revision, and look at what was there before any of them.
+TEST(EtcdModel, GroupsAreCarriedOutTogether) {
+  EtcdModel model;
+  const auto create = [](std::string_view key) {
+    etcd::TxnRequest request;
+    request.compares = {{.key = key, .operand = 0}};
+    request.success = {etcd::PutRequest{key, "v"}};
+    return request;
+  };
+  const auto send = [&](std::vector<etcd::TxnRequest> transactions) {
+    std::string bytes;
+    etcd::encode(bytes, etcd::TxnGroupRequest{std::move(transactions)});
+    return model.txn(bytes);
+  };
+  const std::string first = send({create("a"), create("b")}).value();
+  EXPECT_EQ(model.revision(), 2);
+  EXPECT_TRUE(etcd::decode_txn_group_response(first)->transactions.at(1).succeeded);
+  const std::string second = send({create("a"), create("c")}).value();
+  EXPECT_FALSE(etcd::decode_txn_group_response(second)->transactions.at(0).succeeded);
+  EXPECT_TRUE(etcd::decode_txn_group_response(second)->transactions.at(1).succeeded);
+  EXPECT_EQ(model.revision(), 3);
+  EXPECT_EQ(send({create("d"), create("d")}).error().message,
+            "etcdserver: duplicate key given in txn request");
 }
 
 // Revisions, versions and reads in the past are etcd's.

@@ -30,7 +30,11 @@ inline std::vector<StoredChange> stored_changes(const EtcdModel& model,
     const auto key = keys.key_of(event.key);
     if (!key) continue;
     StoredChange change{.key = std::string(*key), .place = place, .value = std::nullopt};
-    if (!event.erased) change.value = store::open_value(event.value)->value;
+    if (!event.erased) {
+      const auto opened = store::open_value(event.value);
+      change.value = opened->value;
+      change.place.position = place.position = opened->position;
+    }
     changes.push_back(std::move(change));
   }
   return changes;

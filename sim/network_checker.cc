@@ -7,6 +7,7 @@
 #include "ipam/network_index.h"
 #include "resource/catalog.h"
 #include "resource/describe.h"
+#include "resource/node_report.h"
 #include "watchcache/stored_object.h"
 
 namespace fairlead::sim {
@@ -38,6 +39,8 @@ std::optional<Cidr> block_of(const std::string& text) {
   return block ? std::optional(*block) : std::nullopt;
 }
 
+const std::string kElsewhere;  // in place of a VNI: those that a report does not name
+
 std::set<std::string> split(std::string_view text) {
   std::set<std::string> parts;
   while (!text.empty()) {
@@ -59,7 +62,7 @@ void NetworkChecker::take_in(const store::Change& change) {
   static const resource::Kind& attachments =
       kind_of("fairlead.dev", "v1alpha1", "networkattachments");
   static const resource::Kind& locks = kind_of("fairlead.dev", "v1alpha1", "iplocks");
-  static const resource::Kind& nodes = kind_of("", "v1", "nodes");
+  static const resource::Kind& reports = kind_of("fairlead.dev", "v1alpha1", "nodereports");
   const Revision now = change.current.modified.revision;
   std::string key;
   if (belongs(change, subnets, key)) {
@@ -102,23 +105,30 @@ void NetworkChecker::take_in(const store::Change& change) {
         lock.released = std::stoll(std::string(since->get_string()));
       if (lock.released > now) violated("lock " + key + " says that it will be released");
     }
-  } else if (belongs(change, nodes, key)) {
+  } else if (belongs(change, reports, key)) {
     applied_.erase(key);
-    if (change.erased) return;
-    const Json json = json_of(nodes, change);
+    if (change.erased) {
+      report_since_.erase(key);
+      return;
+    }
+    report_since_.emplace(key, now);
+    const auto report = resource::decode<resource::NodeReport>(json_of(reports, change));
     auto& applied = applied_[key];
-    if (const Json* reports = wire::find(json, "status.fairlead.applied"))
-      for (const auto& [vni, version] : reports->get_object())
-        applied[std::string(vni)] =
-            store::Place::from_number(std::stoull(std::string(version.get_string()))).revision;
+    const auto revision = [](const std::string& version) {
+      return store::Place::from_number(version.empty() ? 0 : std::stoull(version)).revision;
+    };
+    for (const auto& [vni, version] : report->applied) applied[vni] = revision(version);
+    applied[kElsewhere] = revision(report->applied_elsewhere);
   }
 }
 
 void NetworkChecker::freed(const Lock& lock, Revision now) {
   for (const std::string& node : lock.awaits) {
     const auto reports = applied_.find(node);
-    if (reports == applied_.end()) continue;
-    const Revision reported = reports->second[std::to_string(lock.address.vni)];
+    if (reports == applied_.end() || report_since_.at(node) > lock.released) continue;
+    auto& applied = reports->second;
+    const std::string vni = std::to_string(lock.address.vni);
+    const Revision reported = applied[applied.contains(vni) ? vni : kElsewhere];
     if (reported < lock.released &&
         carried_between(node, lock.address.vni, reported, lock.released))
       violated(fmt::format("{} of network {} was freed at {}, but {} had not dropped it",

@@ -37,7 +37,7 @@ const resource::Kind& subnets() { return kind_named("fairlead.dev", "v1alpha1", 
 const resource::Kind& attachments() {
   return kind_named("fairlead.dev", "v1alpha1", "networkattachments");
 }
-const resource::Kind& nodes() { return kind_named("", "v1", "nodes"); }
+const resource::Kind& reports() { return kind_named("fairlead.dev", "v1alpha1", "nodereports"); }
 
 // One server: what stands between the store and its users, without HTTP.
 struct Server {
@@ -187,16 +187,15 @@ Task<void> use_networks(Machine& machine, Shared& shared) {
   }
 }
 
-Task<Result<store::Committed>> write_node(store::Store& store, const std::string& node,
-                                          JsonObject applied) {
+Task<Result<store::Committed>> write_report(store::Store& store, const std::string& node,
+                                            JsonObject applied) {
   store::Transaction transaction;
   transaction.operations.push_back(
-      {store::Operation::Kind::put, watchcache::store_key(nodes(), "", node),
-       watchcache::encode_stored(JsonObject{
-           {"apiVersion", "v1"},
-           {"kind", "Node"},
-           {"metadata", JsonObject{{"name", node}, {"uid", node}}},
-           {"status", JsonObject{{"fairlead", JsonObject{{"applied", std::move(applied)}}}}}})});
+      {store::Operation::Kind::put, watchcache::store_key(reports(), "", node),
+       watchcache::encode_stored(JsonObject{{"apiVersion", reports().api_version()},
+                                            {"kind", reports().kind},
+                                            {"metadata", JsonObject{{"name", node}, {"uid", node}}},
+                                            {"applied", std::move(applied)}})});
   co_return co_await store.commit(std::move(transaction));
 }
 
@@ -204,7 +203,7 @@ Task<Result<store::Committed>> write_node(store::Store& store, const std::string
 // it has attachments, or had until then, it says so; of other networks it knows nothing.
 Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
   LaggingStore store(machine, *shared.store);
-  if (!co_await write_node(store, node, {})) co_return;
+  if (!co_await write_report(store, node, {})) co_return;
   const std::string prefix = watchcache::kind_prefix(attachments());
   auto watch = store.watch(prefix, 0);
   CHECK(watch.has_value());
@@ -230,7 +229,7 @@ Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
     if (batch->changes.empty() || concerned.empty()) continue;
     for (const std::string& vni : concerned)
       applied[vni] = std::to_string(store::Place::end_of(batch->revision).number());
-    (void)co_await write_node(store, node, applied);
+    (void)co_await write_report(store, node, applied);
   }
 }
 

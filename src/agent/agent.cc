@@ -4,29 +4,36 @@
 
 #include "agent/host_status.h"
 #include "base/log.h"
-#include "client/controller.h"
 #include "runtime/scope.h"
 
 namespace fairlead::agent {
 namespace {
 
-constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
-const client::ResourceName kAttachments{std::string(resource::kFairleadGroup),
-                                        std::string(resource::kFairleadVersion),
-                                        "networkattachments", true};
+// There are many agents: what all of them tell together must stay little.
+constexpr client::EventLimits kEvents{.normal = {.per_second = 1.0 / 30, .burst = 3},
+                                      .warning = {.per_second = 0.2, .burst = 10},
+                                      .repeat_interval = 30s,
+                                      .waiting = 64};
 
 }  // namespace
 
 Agent::Agent(Parts parts, AgentOptions options)
     : runtime_(parts.runtime),
-      client_(parts.client),
       metrics_(parts.metrics),
       options_(std::move(options)),
-      statuses_(parts.runtime, kRetries),
+      event_sink_(parts.client),
+      events_(parts.runtime, &event_sink_, {.component = "fairlead-agent", .host = options_.node},
+              kEvents, parts.metrics.events),
+      statuses_(
+          parts.runtime, parts.client, parts.metrics,
+          [this](const std::string& uid) { return plan_status(uid); },
+          [this](const Json& object) { status_written(object); }),
       hooks_(parts.runtime, parts.processes, parts.metrics, options_.hooks,
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);
                if (own == own_.end()) return;
+               if (const auto failure = describe_failure(report))
+                 tell(own->second, client::Happening::Type::warning, "HookFailed", *failure);
                own->second.report = std::move(report);
                statuses_.add(uid);
              }),
@@ -38,11 +45,11 @@ Agent::~Agent() = default;
 
 Task<void> Agent::run() {
   runtime::Scope scope(runtime_);
-  informers_.start(kLocal);
   scope.spawn(carrier_.run());
   scope.spawn(hooks_.run());
-  scope.spawn(write_statuses());
-  scope.spawn(report());
+  scope.spawn(statuses_.run());
+  scope.spawn(events_.run());
+  scope.spawn(follow_and_report());
   co_await scope.join();
   co_await informers_.close();
 }
@@ -62,6 +69,7 @@ void Agent::put(const Source& source, Attachment attachment) {
     const bool stale = outdated(attachment.uid, attachment.station());
     if (stale) note_outdated(source->vni, version, {attachment.uid});
   } else {
+    applied_.known(version);
     put_own(attachment);
   }
   view_.put(source, std::move(attachment));
@@ -75,6 +83,7 @@ void Agent::erased(const Source& source, Attachment last) {
     if (carrier_.may_carry(last.uid)) ids.push_back(last.uid);
     note_outdated(source->vni, version, std::move(ids));
   } else {
+    applied_.known(version);
     // Its last state has the current postDeleteExec.
     if (const auto own = own_.find(last.uid); own != own_.end()) own->second.attachment = last;
     lose_own(last.uid);
@@ -98,6 +107,7 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
         std::chrono::duration<double>(runtime_.now() - informers_.started(*source)).count());
   } else {
     if (first_version_ == 0) first_version_ = version;
+    applied_.surveyed(version);
     std::set<std::string_view> listed;
     for (const Attachment& attachment : all) {
       listed.insert(attachment.uid);
@@ -142,6 +152,15 @@ void Agent::follow_view(std::uint64_t version) {
     carrier_.changed(id);
     if (own_.contains(id)) statuses_.add(id);
   }
+  if (std::exchange(followed_, view_.relevance()) != view_.relevance()) follow_relevance(version);
+  if (!complete_ && informers_.all_synced()) {
+    complete_ = true;
+    carrier_.allow_audits();
+  }
+  node_report_.notify();
+}
+
+void Agent::follow_relevance(std::uint64_t version) {
   for (const Network& network : informers_.networks())
     if (!view_.is_relevant(network)) leave(network, version);
   for (const Network& network : view_.relevant()) {
@@ -150,11 +169,6 @@ void Agent::follow_view(std::uint64_t version) {
     informers_.start(network);
   }
   metrics_.relevant_networks.set(static_cast<double>(informers_.networks().size()));
-  if (!complete_ && informers_.all_synced()) {
-    complete_ = true;
-    carrier_.allow_audits();
-  }
-  node_report_.notify();
 }
 
 void Agent::leave(const Network& network, std::uint64_t version) {
@@ -189,22 +203,31 @@ void Agent::settled(const Carrier::Settled& settled) {
         attachment && (attachment->local || (attachment->implemented &&
                                              *attachment->implemented >=
                                                  informers_.wall_started(attachment->network())));
-    if (settled.station && settled.first && told)
+    if (settled.station && settled.first && told) {
       metrics_.carried(*attachment, runtime_.wall_now());
+      if (options_.carried) options_.carried(*attachment);
+    }
   }
   if (own != own_.end()) settled_own(own->second, settled);
 }
 
 void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   const std::string uid = settled.id;
+  own.hook_due |= settled.made_interface;
   if (!settled.result) {
     own.error = settled.result.error().message;
+    tell(own, client::Happening::Type::warning, "ImplementationFailed", own.error);
   } else {
     own.error.clear();
     const Local& local = *own.attachment.local;
     if (settled.station) {
+      const bool unreported = !own.known.report && !own.report;
+      own.hook_due |= !own.made && unreported;  // adopted: nobody knows that it has run
       own.made = *settled.station;
       if (settled.made_interface)
+        tell(own, client::Happening::Type::normal, "Implemented",
+             "Implemented as interface " + own.made->interface + " of node " + options_.node);
+      if (std::exchange(own.hook_due, false))
         hooks_.start(Hooks::Kind::post_create, uid, local.post_create_exec, *own.made);
     } else if (own.made) {
       hooks_.start(Hooks::Kind::post_delete, uid, local.post_delete_exec, *own.made);
@@ -216,6 +239,19 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
     }
   }
   statuses_.add(uid);
+}
+
+void Agent::tell(const Own& own, client::Happening::Type type, std::string reason,
+                 std::string message) {
+  if (own.gone) return;  // nobody would find it, and a node tells only of what runs on it
+  events_.record({.api_version = std::string(resource::kFairleadApiVersion),
+                  .kind = "NetworkAttachment",
+                  .namespace_name = std::string(own.attachment.namespace_name()),
+                  .name = std::string(own.attachment.name()),
+                  .uid = own.attachment.uid,
+                  .type = type,
+                  .reason = std::move(reason),
+                  .message = std::move(message)});
 }
 
 void Agent::audited(bool clean) {
@@ -252,56 +288,38 @@ HostStatus Agent::wanted_status(const Own& own) const {
   return wanted;
 }
 
-Task<Result<>> Agent::write_status(std::string uid) {
+std::optional<StatusWrite> Agent::plan_status(const std::string& uid) const {
   const auto at = own_.find(uid);
   // Before all is known a conflict may only seem to be one.
-  if (at == own_.end() || at->second.gone || !complete_) co_return Result<>{};
-  const Attachment subject = at->second.attachment;
+  if (at == own_.end() || at->second.gone || !complete_) return std::nullopt;
   const HostStatus wanted = wanted_status(at->second);
   std::optional<Json> patch = plan_status_patch(uid, at->second.known, wanted);
-  if (!patch) co_return Result<>{};
-  const Instant start = runtime_.now();
-  const Result<Json> written = co_await client_.patch(
-      kAttachments, std::string(subject.namespace_name()), std::string(subject.name()),
-      client::PatchKind::merge, std::move(*patch), "status");
-  const Code code = written ? Code::internal : written.error().code;
-  if (code == Code::cancelled) co_return fail(written.error());
-  // Deleted: its informer says so, too. A conflict is another object of the same name, about which
-  // the informer has not said anything yet.
-  const bool absent = code == Code::not_found;
-  metrics_.status_written(subject, !wanted.errors.empty(),
-                          written  ? "ok"
-                          : absent ? "nf"
-                                   : "err",
-                          runtime_.now() - start, runtime_.wall_now());
-  if (absent) co_return Result<>{};
-  if (!written) co_return fail(written.error().context("status of " + subject.key));
-  const Result<Attachment> answer = parse_attachment(*written, options_.node);
-  const auto own = own_.find(uid);
-  if (answer && answer->local && own != own_.end() &&
-      answer->version >= own->second.known_version) {
-    own->second.known = answer->local->status;
-    own->second.known_version = answer->version;
-  }
-  co_return Result<>{};
+  if (!patch) return std::nullopt;
+  return StatusWrite{.subject = at->second.attachment,
+                     .patch = std::move(*patch),
+                     .with_errors = !wanted.errors.empty()};
 }
 
-Task<void> Agent::write_statuses() {
-  std::function<Task<Result<>>(std::string)> work = [this](std::string uid) {
-    return write_status(std::move(uid));
-  };
-  co_await client::run_workers(runtime_, statuses_, "status", options_.status_writers,
-                               std::move(work));
+void Agent::status_written(const Json& object) {
+  const Result<Attachment> answer = parse_attachment(object, options_.node);
+  if (!answer || !answer->local) return;
+  const auto own = own_.find(answer->uid);
+  if (own == own_.end() || answer->version < own->second.known_version) return;
+  own->second.known = answer->local->status;
+  own->second.known_version = answer->version;
 }
 
-// ---- the Node
+// ---- the report
 
-Task<void> Agent::report() {
+// Nobody waits for a node without a report: nothing is followed, and so nothing carried, before
+// there is one.
+Task<void> Agent::follow_and_report() {
+  const Result<std::vector<fabric::Vni>> told = co_await node_report_.establish();
+  if (!told) co_return;
+  informers_.start(kLocal);
   while (!clean_) {
     if (Result<> changed = co_await ready_signal_.wait(); !changed) co_return;
   }
-  const Result<std::vector<fabric::Vni>> told = co_await node_report_.told_before();
-  if (!told) co_return;
   // What was left while no agent ran: the audit has removed all of it.
   for (const fabric::Vni vni : *told) {
     const bool relevant = std::ranges::any_of(

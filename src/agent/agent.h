@@ -3,7 +3,7 @@
 //
 //   Informers ─→ NetworkView ─→ Carrier ─→ Fabric
 //                                  │ outcomes
-//             status patches ←─ Agent ─→ Hooks, AppliedVersions ─→ NodeReport
+//               StatusWriter ←─ Agent ─→ Hooks, AppliedVersions ─→ NodeReport
 //
 // Decisions are in NetworkView, AppliedVersions, host_status.h and hooks.h, which are pure; this
 // class connects them. Everything runs on the loop of the Runtime.
@@ -11,11 +11,17 @@
 // Promises
 //   1. What the API server does not answer changes nothing: the fabric stays as it was told last,
 //      also across restarts of the agent. Only complete knowledge removes anything.
-//   2. An interface found at start is adopted: not made again, no hook run for it.
+//   2. An interface found at start is adopted: not made again.
 //   3. A status is written only when it would say something else than it does.
 //   4. Stopping leaves the fabric as it is.
+//   5. postCreateExec runs whenever an interface was made, also by an audit. It runs again for an
+//      interface that is adopted and of which the status has no report: an agent may have died
+//      between the two. So it runs at least once, and may run twice. (An interface that is made
+//      anew under an agent which dies at once keeps the report of the first.) postDeleteExec runs
+//      at most once: of what was deleted while no agent ran nothing is known.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,8 +36,9 @@
 #include "agent/informers.h"
 #include "agent/network_view.h"
 #include "agent/node_report.h"
+#include "agent/status_writer.h"
+#include "client/remote_events.h"
 #include "client/rest_client.h"
-#include "client/work_queue.h"
 #include "fabric/fabric.h"
 #include "runtime/channel.h"
 #include "runtime/processes.h"
@@ -44,7 +51,9 @@ struct AgentOptions {
   Ip host;  // where other nodes send the tunnelled packets for this one
   Duration audit_interval = 30s;
   HookLimits hooks;
-  int status_writers = 4;
+  // Told whatever the fabric has come to carry, but for what was there before its network became
+  // relevant here. For loads.
+  std::function<void(const Attachment&)> carried;
 };
 
 class Agent final : AttachmentEvents, Carrier::Listener {
@@ -68,6 +77,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   Task<Result<>> wait_ready();
 
   const NetworkView& view() const { return view_; }
+  const Informers& informers() const { return informers_; }
 
  private:
   // One of this node's own, from when it is first seen until nothing of it is left.
@@ -78,6 +88,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     std::optional<fabric::Station> made;  // what the fabric carries for it
     std::string error;                    // what the fabric said last
     std::optional<resource::ExecReport> report;
+    bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };
 
@@ -91,18 +102,19 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void lose_own(const std::string& uid);
   // What an informer's word at `version` means for the fabric and the informers.
   void follow_view(std::uint64_t version);
+  void follow_relevance(std::uint64_t version);
   void leave(const Network& network, std::uint64_t version);
   bool outdated(const std::string& id, const std::optional<fabric::Station>& station) const;
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
 
   void settled_own(Own& own, const Carrier::Settled& settled);
+  void tell(const Own& own, client::Happening::Type type, std::string reason, std::string message);
   HostStatus wanted_status(const Own& own) const;
-  Task<Result<>> write_status(std::string uid);
-  Task<void> write_statuses();
-  Task<void> report();
+  std::optional<StatusWrite> plan_status(const std::string& uid) const;
+  void status_written(const Json& object);
+  Task<void> follow_and_report();
 
   runtime::Runtime& runtime_;
-  client::RestClient& client_;
   AgentMetrics& metrics_;
   AgentOptions options_;
   NetworkView view_;
@@ -110,11 +122,14 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   std::map<std::string, Own, std::less<>> own_;               // by uid
   std::map<std::string, std::string, std::less<>> own_uids_;  // by key, of those not gone
   std::uint64_t first_version_ = 0;  // of the first list of this node's own
+  std::uint64_t followed_ = 0;       // the view's relevance() that the informers are at
   bool complete_ = false;
   bool ready_ = false;
   bool clean_ = false;  // nothing of before is left in the fabric
   runtime::Signal ready_signal_;
-  client::WorkQueue<std::string> statuses_;
+  client::RemoteEvents event_sink_;
+  client::EventRecorder events_;
+  StatusWriter statuses_;
   Hooks hooks_;
   Carrier carrier_;
   NodeReport node_report_;

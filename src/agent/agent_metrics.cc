@@ -16,7 +16,8 @@ std::string last_write(const Attachment& subject) {
 }  // namespace
 
 AgentMetrics::AgentMetrics(metrics::Registry& registry)
-    : local_attachments(registry.gauge("fairlead_agent_local_attachments",
+    : queues(registry),
+      local_attachments(registry.gauge("fairlead_agent_local_attachments",
                                        "Attachments of this node that the fabric carries.")),
       remote_attachments(registry.gauge("fairlead_agent_remote_attachments",
                                         "Attachments of other nodes that the fabric carries.")),
@@ -36,7 +37,8 @@ AgentMetrics::AgentMetrics(metrics::Registry& registry)
       audit_unexpected(registry.counter("fairlead_agent_audit_unexpected_total",
                                         "What audits found too much in the fabric, and removed.")),
       node_reports(registry.counter("fairlead_agent_node_reports_total",
-                                    "Reports of applied versions written to the Node.")),
+                                    "Reports of applied versions written to the NodeReport.")),
+      events(registry),
       to_local_(registry.histograms("fairlead_agent_last_client_write_to_local_ifc_latency_seconds",
                                     "From the last write of a client to the interface here.",
                                     {"last_client_wr"}, write_bounds())),

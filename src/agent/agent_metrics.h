@@ -6,6 +6,8 @@
 
 #include "agent/attachment.h"
 #include "base/metrics.h"
+#include "client/event_recorder.h"
+#include "client/work_queue_metrics.h"
 #include "runtime/time.h"
 
 namespace fairlead::agent {
@@ -22,6 +24,7 @@ class AgentMetrics {
   void fabric_call(std::string_view operation, bool ok, Duration took);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
+  client::WorkQueueFamilies queues;
   metrics::Gauge& local_attachments;
   metrics::Gauge& remote_attachments;
   metrics::Gauge& relevant_networks;
@@ -32,6 +35,7 @@ class AgentMetrics {
   metrics::Counter& audit_missing;
   metrics::Counter& audit_unexpected;
   metrics::Counter& node_reports;
+  client::EventMetrics events;
 
  private:
   metrics::Family<metrics::Histogram>& to_local_;

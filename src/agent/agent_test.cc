@@ -23,15 +23,36 @@ namespace {
 
 const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments", true};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
+const client::ResourceName kEvents{"", "v1", "events", true};
+const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
-// Programs that do nothing, and are remembered.
+// Programs that do nothing, or nothing for ever, and are remembered.
 class RememberedProcesses final : public runtime::Processes {
  public:
   Task<Result<runtime::ProcessEnd>> run(runtime::Command command) override {
     commands.push_back(command.arguments);
+    runtime::Signal never;
+    if (hanging) {
+      FL_CO_CHECKED(co_await never.wait());
+    }
     co_return runtime::ProcessEnd{.status = 3, .output = "hello"};
   }
   std::vector<std::vector<std::string>> commands;
+  bool hanging = false;
+};
+
+// Remembers what was asked for, and hands it on.
+class RememberingHandler final : public http::Handler {
+ public:
+  explicit RememberingHandler(http::Handler& inner) : inner_(inner) {}
+  Task<void> serve(http::Exchange& exchange) override {
+    targets.push_back(exchange.request().target);
+    return inner_.serve(exchange);
+  }
+  std::vector<std::string> targets;
+
+ private:
+  http::Handler& inner_;
 };
 
 // A fabric that can be told to fail, and counts.
@@ -99,7 +120,8 @@ class Api {
     const Result<> ready =
         co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer(), never_);
     CHECK(ready.has_value());
-    http_ = std::make_unique<http::Server>(runtime_, *server_);
+    handler_ = std::make_unique<RememberingHandler>(*server_);
+    http_ = std::make_unique<http::Server>(runtime_, *handler_);
     auto listener = runtime_.listen({.host = "127.0.0.1", .port = port_}, nullptr);
     CHECK(listener.has_value());
     port_ = (*listener)->local().port;
@@ -113,6 +135,8 @@ class Api {
     if (http_) co_await stop();
     co_await scope_.close();
   }
+
+  const std::vector<std::string>& targets() const { return handler_->targets; }
 
   std::unique_ptr<client::RestClient> client(const std::string& user) {
     auto opened = client::RestClient::open(
@@ -134,6 +158,7 @@ class Api {
   identity::RoleAuthorizer authorizer_{&nodes_};
   std::unique_ptr<identity::UnionAuthenticator> authenticator_;
   std::unique_ptr<apiserver::ApiServer> server_;
+  std::unique_ptr<RememberingHandler> handler_;
   std::unique_ptr<http::Server> http_;
   runtime::Signal never_;
   std::uint16_t port_ = 0;
@@ -238,14 +263,27 @@ class AgentTest : public ::testing::Test {
   }
   // Until the node says that it has applied what is newer than `version`.
   Task<bool> until_applied(std::string node, int vni, std::uint64_t version) {
-    const std::string path = fmt::format("status.fairlead.applied.{}", vni);
+    const std::string path = fmt::format("applied.{}", vni);
     const Instant limit = runtime_.now() + 60s;
     while (runtime_.now() < limit) {
-      const Result<Json> object = co_await admin_->get(kNodes, "", node);
+      const Result<Json> object = co_await admin_->get(kReports, "", node);
       if (object && parse_version(wire::find_string(*object, path)) > version) co_return true;
       (void)co_await runtime::sleep(runtime_, 20ms);
     }
     co_return false;
+  }
+  // The first event about an attachment with that reason, as soon as there is one.
+  Task<Json> until_told(std::string name, std::string reason) {
+    const client::ListQuery about{
+        .namespace_name = "default",
+        .field_selector = fmt::format("involvedObject.name={},reason={}", name, reason)};
+    const Instant limit = runtime_.now() + 60s;
+    while (runtime_.now() < limit) {
+      const Result<client::ListResult> told = co_await admin_->list(kEvents, about);
+      if (told && !told->items.empty()) co_return told->items.front();
+      (void)co_await runtime::sleep(runtime_, 20ms);
+    }
+    co_return Json(nullptr);
   }
   Task<void> set_up() {
     co_await api_.start();
@@ -283,7 +321,11 @@ class AgentTest : public ::testing::Test {
   Task<void> rivals();
   Task<void> failing_fabric();
   Task<void> restart_adopts();
+  Task<void> unreported_hook();
+  Task<void> hook_after_audit();
+  Task<void> newest_lists();
   Task<void> silent_api();
+  Task<void> tells_and_reports();
 };
 
 bool has(const NodeOfTest& node, const std::string& uid) {
@@ -410,7 +452,7 @@ Task<void> AgentTest::failing_fabric() {
 TEST_F(AgentTest, FailuresOfTheFabricAreToldAndRetried) { run(failing_fabric()); }
 
 // A new agent adopts what is there, without running hooks again, and removes what was deleted
-// meanwhile, and says so on the Node.
+// meanwhile, and says so in the report.
 Task<void> AgentTest::restart_adopts() {
   const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
   const std::string a = co_await attach("a", "n1", 5, 1, hook);
@@ -442,6 +484,57 @@ Task<void> AgentTest::restart_adopts() {
 }
 TEST_F(AgentTest, RestartAdopts) { run(restart_adopts()); }
 
+// An agent that died while a hook ran has told nobody how it ended: the next one runs it again.
+Task<void> AgentTest::unreported_hook() {
+  one_.processes.hanging = true;
+  const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
+  const std::string a = co_await attach("a", "n1", 5, 1, hook);
+  Task<bool> started = until([&] { return one_.processes.commands.size() == 1; });
+  EXPECT_TRUE(co_await started);
+  co_await one_.stop();
+  EXPECT_TRUE(has(one_, a));
+  one_.processes.hanging = false;
+  one_.start();
+  const std::function<bool(const Json&)> reported = [](const Json& object) {
+    return wire::find(object, "status.postCreateExecReport") != nullptr;
+  };
+  EXPECT_TRUE(co_await until_object("a", reported));
+  EXPECT_EQ(one_.processes.commands.size(), 2U);
+}
+TEST_F(AgentTest, AHookThatWasNotReportedRunsAgain) { run(unreported_hook()); }
+
+// An interface that somebody removed is made again by an audit, and its hook runs for the new one.
+Task<void> AgentTest::hook_after_audit() {
+  const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
+  const std::string a = co_await attach("a", "n1", 5, 1, hook);
+  Task<bool> first = until([&] { return one_.processes.commands.size() == 1; });
+  EXPECT_TRUE(co_await first);
+  const fabric::Desired nothing;
+  const std::vector<std::string> ids{a};
+  (void)co_await one_.fabric.log.apply(nothing, ids);
+  EXPECT_FALSE(has(one_, a));
+  Task<bool> second = until([&] { return one_.processes.commands.size() == 2; });
+  EXPECT_TRUE(co_await second);
+  EXPECT_TRUE(has(one_, a));
+}
+TEST_F(AgentTest, AHookRunsForAnInterfaceThatAnAuditMade) { run(hook_after_audit()); }
+
+// No list comes from a server's cache, which may be behind what this node has said it dropped.
+Task<void> AgentTest::newest_lists() {
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  Task<bool> carried = until([&] { return has(one_, a); });
+  EXPECT_TRUE(co_await carried);
+  std::size_t lists = 0;
+  for (const std::string& target : api_.targets()) {
+    const bool list = target.find("networkattachments?") != std::string::npos &&
+                      target.find("watch=") == std::string::npos;
+    lists += list;
+    EXPECT_FALSE(list && target.find("resourceVersion=0") != std::string::npos) << target;
+  }
+  EXPECT_GE(lists, 3U);  // each node's own, and the network that one of them is in
+}
+TEST_F(AgentTest, ListsTheNewest) { run(newest_lists()); }
+
 // Without the API nothing changes, neither for an agent that runs nor for one that starts; after it
 // is back everything is caught up.
 Task<void> AgentTest::silent_api() {
@@ -469,6 +562,36 @@ Task<void> AgentTest::silent_api() {
   EXPECT_TRUE(co_await wait13);
 }
 TEST_F(AgentTest, SilentApiChangesNothing) { run(silent_api()); }
+
+// What the agent did, and what failed, is told by the node itself; its report belongs to its Node
+// and is made again when somebody deleted it.
+Task<void> AgentTest::tells_and_reports() {
+  const std::string a =
+      co_await attach("a", "n1", 5, 1, {{"postCreateExec", JsonArray{"/bin/hook"}}});
+  const Json made = co_await until_told("a", "Implemented");
+  EXPECT_EQ(wire::find_string(made, "type"), "Normal");
+  EXPECT_EQ(wire::find_string(made, "source.host"), "n1");
+  EXPECT_EQ(wire::find_string(made, "involvedObject.uid"), a);
+  const Json hook = co_await until_told("a", "HookFailed");
+  EXPECT_EQ(wire::find_string(hook, "message"), "/bin/hook ended with status 3");
+  one_.fabric.failing = true;
+  (void)co_await attach("b", "n1", 5, 2);
+  const Json failed = co_await until_told("b", "ImplementationFailed");
+  EXPECT_EQ(wire::find_string(failed, "type"), "Warning");
+  EXPECT_EQ(wire::find_string(failed, "message"), "no room in the switch");
+  one_.fabric.failing = false;
+
+  const Result<Json> node = co_await admin_->get(kNodes, "", "n1");
+  const Result<Json> report = co_await admin_->get(kReports, "", "n1");
+  CHECK(node && report);
+  const Json& owner = wire::find(*report, "metadata.ownerReferences")->get_array().front();
+  EXPECT_EQ(wire::find_string(owner, "uid"), wire::find_string(*node, "metadata.uid"));
+  const Result<> deleted = co_await admin_->remove(kReports, "", "n1");
+  EXPECT_TRUE(deleted);
+  const std::uint64_t version = co_await remove("a");
+  EXPECT_TRUE(co_await until_applied("n1", 5, version));
+}
+TEST_F(AgentTest, TellsAndReports) { run(tells_and_reports()); }
 
 }  // namespace
 }  // namespace fairlead::agent

@@ -42,21 +42,37 @@ void AppliedVersions::entered(fabric::Vni vni) { networks_[vni].left = false; }
 
 void AppliedVersions::left(fabric::Vni vni) { networks_[vni].left = true; }
 
+bool AppliedVersions::all_told() const {
+  return std::ranges::all_of(networks_,
+                             [](const auto& network) { return network.second.applied != 0; });
+}
+
 AppliedVersions::Report AppliedVersions::report(Instant now) const {
   Report report;
+  const bool told = all_told();
+  std::uint64_t elsewhere = surveyed_;
   for (const auto& [vni, progress] : networks_) {
     if (progress.applied > progress.reported) {
-      report.emplace(vni, progress.applied);
-    } else if (progress.left && progress.open.empty() && progress.reported != 0 &&
+      report.networks.emplace(vni, progress.applied);
+    } else if (told && progress.left && progress.open.empty() && progress.reported != 0 &&
                now >= progress.forget) {
-      report.emplace(vni, std::nullopt);
+      report.networks.emplace(vni, std::nullopt);
+      elsewhere = std::max(elsewhere, known_);
     }
   }
+  if (told && elsewhere > reported_elsewhere_) report.elsewhere = elsewhere;
   return report;
 }
 
+void AppliedVersions::start_over() {
+  reported_elsewhere_ = 0;
+  surveyed_ = std::max(surveyed_, known_);
+  for (auto& [vni, progress] : networks_) progress.reported = 0;
+}
+
 void AppliedVersions::reported(const Report& report, Instant now) {
-  for (const auto& [vni, version] : report) {
+  if (report.elsewhere) reported_elsewhere_ = *report.elsewhere;
+  for (const auto& [vni, version] : report.networks) {
     const auto at = networks_.find(vni);
     if (at == networks_.end()) continue;
     if (version) {
@@ -72,6 +88,7 @@ void AppliedVersions::reported(const Report& report, Instant now) {
 
 std::optional<Instant> AppliedVersions::due() const {
   std::optional<Instant> due;
+  if (!all_told()) return due;
   for (const auto& [vni, progress] : networks_)
     if (progress.left && progress.open.empty() && progress.reported == progress.applied &&
         progress.reported != 0)

@@ -7,6 +7,7 @@
 // and one that waits for the fabric holds up the later ones.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,8 +22,14 @@ namespace fairlead::agent {
 
 class AppliedVersions {
  public:
-  // Entries: the version applied, or nothing for a network that was left for good.
-  using Report = std::map<fabric::Vni, std::optional<std::uint64_t>>;
+  struct Report {
+    // The version applied, or nothing for a network that was left for good.
+    std::map<fabric::Vni, std::optional<std::uint64_t>> networks;
+    // The version applied in every network of which nothing was told, or that was left for good.
+    std::optional<std::uint64_t> elsewhere;
+    bool empty() const { return networks.empty() && !elsewhere; }
+    bool operator==(const Report&) const = default;
+  };
 
   // How long an entry stays after the network was left, so that who waits for it sees it.
   static constexpr Duration kKeepAfterLeaving = 60s;
@@ -36,6 +43,15 @@ class AppliedVersions {
   // A network became relevant, or ceased to be.
   void entered(fabric::Vni vni);
   void left(fabric::Vni vni);
+
+  // All that runs on this node is known as of `version`: of networks that were neither entered nor
+  // changed here, the fabric has nothing older.
+  void surveyed(std::uint64_t version) { surveyed_ = std::max(surveyed_, version); }
+  // The same, but told only when there is reason to: together with the end of an entry, so that who
+  // looks for it does not fall back to what was true long before.
+  void known(std::uint64_t version) { known_ = std::max(known_, version); }
+  // What was received is lost: everything is to be reported again.
+  void start_over();
 
   // What there is to report now; empty: nothing.
   Report report(Instant now) const;
@@ -53,8 +69,13 @@ class AppliedVersions {
     Instant forget{};  // once left and reported
   };
   static void advance(Progress& progress);
+  // False while a network has no entry: it would be taken for one in which nothing is carried.
+  bool all_told() const;
 
   std::map<fabric::Vni, Progress> networks_;
+  std::uint64_t surveyed_ = 0;
+  std::uint64_t known_ = 0;
+  std::uint64_t reported_elsewhere_ = 0;
   std::map<std::string, std::set<fabric::Vni>> waiting_;
 };
 

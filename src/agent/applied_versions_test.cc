@@ -9,6 +9,10 @@ using Report = AppliedVersions::Report;
 constexpr std::uint64_t kNow = ~std::uint64_t{0};
 const Instant kStart{};
 
+Report told(std::map<fabric::Vni, std::optional<std::uint64_t>> networks) {
+  return {.networks = std::move(networks), .elsewhere = {}};
+}
+
 // A deletion is applied once the fabric has dropped what was deleted, and told once.
 TEST(AppliedVersions, TellsWhatTheFabricDropped) {
   AppliedVersions applied;
@@ -17,8 +21,8 @@ TEST(AppliedVersions, TellsWhatTheFabricDropped) {
   EXPECT_TRUE(applied.report(kStart).empty());
   applied.settled("a", kNow);
   EXPECT_FALSE(applied.waits_for("a"));
-  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
-  applied.reported({{5, 10}}, kStart);
+  EXPECT_EQ(applied.report(kStart), (told({{5, 10}})));
+  applied.reported(told({{5, 10}}), kStart);
   EXPECT_TRUE(applied.report(kStart + 1h).empty());
 }
 
@@ -30,16 +34,16 @@ TEST(AppliedVersions, NothingIsOvertaken) {
   applied.changed(6, 11, {"c"});
   applied.settled("b", kNow);
   applied.settled("c", kNow);
-  EXPECT_EQ(applied.report(kStart), (Report{{6, 11}}));
+  EXPECT_EQ(applied.report(kStart), (told({{6, 11}})));
   applied.settled("stuck", kNow);
-  EXPECT_EQ(applied.report(kStart), (Report{{5, 12}, {6, 11}}));
+  EXPECT_EQ(applied.report(kStart), (told({{5, 12}, {6, 11}})));
 }
 
 // What was never carried is applied at once.
 TEST(AppliedVersions, NothingCarriedNothingToWaitFor) {
   AppliedVersions applied;
   applied.changed(5, 10, {});
-  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
+  EXPECT_EQ(applied.report(kStart), (told({{5, 10}})));
 }
 
 // The fabric having an older state than the deletion does not count.
@@ -50,7 +54,7 @@ TEST(AppliedVersions, AnOlderStateDoesNotCount) {
   EXPECT_TRUE(applied.report(kStart).empty());
   EXPECT_TRUE(applied.waits_for("a"));
   applied.settled("a", 10);
-  EXPECT_EQ(applied.report(kStart), (Report{{5, 10}}));
+  EXPECT_EQ(applied.report(kStart), (told({{5, 10}})));
 }
 
 // The entry of a network that was left goes some time after its last version was told.
@@ -64,7 +68,7 @@ TEST(AppliedVersions, ForgetsNetworksThatWereLeft) {
   EXPECT_TRUE(applied.report(kStart + 59s).empty());
   ASSERT_EQ(applied.due(), kStart + 60s);
   const Report goodbye = applied.report(kStart + 60s);
-  EXPECT_EQ(goodbye, (Report{{5, std::nullopt}}));
+  EXPECT_EQ(goodbye, (told({{5, std::nullopt}})));
   applied.reported(goodbye, kStart + 60s);
   EXPECT_TRUE(applied.report(kStart + 1h).empty());
   EXPECT_FALSE(applied.due());
@@ -80,10 +84,73 @@ TEST(AppliedVersions, ComingBack) {
   EXPECT_TRUE(applied.report(kStart + 1h).empty());
   applied.left(5);
   const Report goodbye = applied.report(kStart + 1h);
-  EXPECT_EQ(goodbye, (Report{{5, std::nullopt}}));
+  EXPECT_EQ(goodbye, (told({{5, std::nullopt}})));
   applied.entered(5);  // while the report is under way
   applied.reported(goodbye, kStart + 1h);
-  EXPECT_EQ(applied.report(kStart + 1h), (Report{{5, 10}}));
+  EXPECT_EQ(applied.report(kStart + 1h), (told({{5, 10}})));
+}
+
+// Once all that runs on the node is known, nothing is carried in networks that are not named; which
+// is said only when every network that is followed has been named.
+TEST(AppliedVersions, NetworksThatAreNotFollowed) {
+  AppliedVersions applied;
+  applied.entered(5);
+  applied.surveyed(7);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.changed(5, 8, {"a"});
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.settled("a", kNow);
+  const Report first = applied.report(kStart);
+  EXPECT_EQ(first, (Report{.networks = {{5, 8}}, .elsewhere = 7}));
+  applied.reported(first, kStart);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  // A list that is older than the one before says nothing; a newer one is told at once.
+  applied.surveyed(6);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.surveyed(9);
+  EXPECT_EQ(applied.report(kStart), (Report{.networks = {}, .elsewhere = 9}));
+}
+
+// Who looks for an entry that was taken back finds something not older than it.
+TEST(AppliedVersions, WhatIsKnownElsewhereIsToldWithTheEndOfAnEntry) {
+  AppliedVersions applied;
+  applied.surveyed(3);
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.known(12);
+  const Report first = applied.report(kStart);
+  EXPECT_EQ(first, (Report{.networks = {{5, 10}}, .elsewhere = 3}));
+  applied.reported(first, kStart);
+  applied.left(5);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  EXPECT_EQ(applied.report(kStart + 1h),
+            (Report{.networks = {{5, std::nullopt}}, .elsewhere = 12}));
+}
+
+// While a network has no entry yet nothing is said about those without, and no entry ends.
+TEST(AppliedVersions, NoEntryEndsWhileANetworkHasNone) {
+  AppliedVersions applied;
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.reported(applied.report(kStart), kStart);
+  applied.left(5);
+  EXPECT_TRUE(applied.due().has_value());
+  applied.entered(6);
+  EXPECT_TRUE(applied.report(kStart + 1h).empty());
+  EXPECT_FALSE(applied.due().has_value());
+}
+
+// A report that was lost is made again as a whole.
+TEST(AppliedVersions, StartsOver) {
+  AppliedVersions applied;
+  applied.surveyed(3);
+  applied.entered(5);
+  applied.changed(5, 10, {});
+  applied.known(12);
+  applied.reported(applied.report(kStart), kStart);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.start_over();
+  EXPECT_EQ(applied.report(kStart), (Report{.networks = {{5, 10}}, .elsewhere = 12}));
 }
 
 }  // namespace

@@ -97,11 +97,11 @@ Task<void> Carrier::apply(std::vector<std::string> ids) {
     versions.push_back(version_known(view_, id));
     const auto desired = view_.desired().find(id);
     if (desired == view_.desired().end()) {
-      target_.erase(id);
+      set_target(id, nullptr);
     } else {
       if (!carried_.contains(id)) fresh.insert(id);
       carried_[id] = desired->second.vni;
-      target_.insert_or_assign(id, desired->second);
+      set_target(id, &desired->second);
     }
   }
   const Instant start = runtime_.now();
@@ -135,7 +135,10 @@ void Carrier::failed(const fabric::Outcome& outcome) {
   log::warning("fabric could not be brought up to date",
                {{"uid", outcome.id}, {"error", outcome.result.error().to_string()}});
   work_.retry(outcome.id);
-  listener_.settled({.id = outcome.id, .station = target(outcome.id), .result = outcome.result});
+  listener_.settled({.id = outcome.id,
+                     .station = target(outcome.id),
+                     .result = outcome.result,
+                     .made_interface = outcome.made_interface});
 }
 
 Task<void> Carrier::audit() {
@@ -159,6 +162,8 @@ Task<void> Carrier::audit() {
              return outcome.id == carried.first;
            });
   });
+  for (const std::string& id : audit->made)
+    listener_.settled({.id = id, .station = target(id), .result = {}, .made_interface = true});
   bool clean = true;
   for (const fabric::Outcome& outcome : audit->failed) {
     if (outcome.result) continue;
@@ -185,11 +190,20 @@ Task<void> Carrier::audit_when_disturbed() {
   }
 }
 
+void Carrier::set_target(const std::string& id, const fabric::Station* station) {
+  const auto at = target_.find(id);
+  if (at != target_.end() && at->second.local()) --local_targets_;
+  if (station && station->local()) ++local_targets_;
+  if (station) {
+    target_.insert_or_assign(id, *station);
+  } else if (at != target_.end()) {
+    target_.erase(at);
+  }
+}
+
 void Carrier::count() {
-  const auto local =
-      std::ranges::count_if(target_, [](const auto& entry) { return entry.second.local(); });
-  metrics_.local_attachments.set(static_cast<double>(local));
-  metrics_.remote_attachments.set(static_cast<double>(target_.size()) - static_cast<double>(local));
+  metrics_.local_attachments.set(static_cast<double>(local_targets_));
+  metrics_.remote_attachments.set(static_cast<double>(target_.size() - local_targets_));
   metrics_.pending_changes.set(static_cast<double>(work_.depth()));
 }
 

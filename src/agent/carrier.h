@@ -25,9 +25,9 @@ class Carrier {
     const std::string& id;
     const fabric::Station* station;  // what the fabric carries now; null: nothing
     Result<> result;
-    bool made_interface = false;
-    bool first = false;         // it was not carried before
-    std::uint64_t version = 0;  // what was known of the attachment; the highest if it was gone
+    bool made_interface = false;  // it was not there before; also if `result` is a failure
+    bool first = false;           // it was not carried before
+    std::uint64_t version = 0;    // what was known of the attachment; the highest if it was gone
   };
   class Listener {
    public:
@@ -62,6 +62,7 @@ class Carrier {
   Task<void> audit_regularly();
   Task<void> audit_when_disturbed();
   void failed(const fabric::Outcome& outcome);
+  void set_target(const std::string& id, const fabric::Station* station);
   void count();
 
   runtime::Runtime& runtime_;
@@ -72,6 +73,7 @@ class Carrier {
   Listener& listener_;
   client::WorkQueue<std::string> work_;  // ids; the empty one stands for an audit
   fabric::Desired target_;               // changes only between calls of the fabric
+  std::size_t local_targets_ = 0;
   std::map<std::string, fabric::Vni> carried_;
   bool audits_allowed_ = false;
 };

@@ -11,6 +11,7 @@
 namespace fairlead::agent {
 namespace {
 
+constexpr std::size_t kShownInFailure = 200;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 std::string address(const fabric::Station& station, bool v4) {
@@ -60,6 +61,17 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
     expanded.push_back(std::move(text));
   }
   return expanded;
+}
+
+std::optional<std::string> describe_failure(const resource::ExecReport& report) {
+  if (report.exit_status.value_or(0) == 0) return std::nullopt;
+  std::string text =
+      fmt::format("{} ended with status {}", report.command.empty() ? "" : report.command.front(),
+                  *report.exit_status);
+  std::string_view said = report.std_err;
+  while (said.ends_with('\n')) said.remove_suffix(1);
+  if (!said.empty()) text.append(": ").append(printable(said, kShownInFailure));
+  return text;
 }
 
 std::string printable(std::string_view bytes, std::size_t limit) {

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
 
 // Text for JSON: what is not UTF-8 becomes U+FFFD. Not longer than `limit` bytes.
 std::string printable(std::string_view bytes, std::size_t limit);
+
+// Why a hook that ended so failed, in a sentence; nothing if it did not.
+std::optional<std::string> describe_failure(const resource::ExecReport& report);
 
 class Hooks {
  public:

@@ -9,7 +9,8 @@ client::ReflectorOptions options_of(const Source& source, const std::string& nod
   client::ReflectorOptions options{.resource = {.group = std::string(resource::kFairleadGroup),
                                                 .version = std::string(resource::kFairleadVersion),
                                                 .plural = "networkattachments"},
-                                   .page = 200};
+                                   .page = 200,
+                                   .newest = true};
   if (source) {
     options.namespace_name = source->namespace_name;
     options.field_selector = "status.addressVNI=" + std::to_string(source->vni);
@@ -36,6 +37,7 @@ class Informers::Watch final : client::ObjectSink {
   }
 
   bool synced() const { return synced_; }
+  bool failing() const { return reflector_.failing(); }
   Instant started() const { return started_; }
   WallTime wall_started() const { return wall_started_; }
   void stop() {
@@ -123,6 +125,14 @@ bool Informers::all_synced() const {
   for (const auto& [network, watch] : networks_)
     if (!watch->synced()) return false;
   return true;
+}
+
+std::size_t Informers::count() const { return networks_.size() + (local_ ? 1 : 0); }
+
+std::size_t Informers::failing() const {
+  std::size_t count = local_ && local_->failing() ? 1 : 0;
+  for (const auto& [network, watch] : networks_) count += watch->failing() ? 1 : 0;
+  return count;
 }
 
 Instant Informers::started(const Network& network) const {

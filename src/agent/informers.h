@@ -3,7 +3,9 @@
 //
 // A network's informer shows the node's own attachments, too. That costs little, and makes its
 // stream the complete and ordered history of the network: which the versions that the node reports
-// as applied rest on (applied_versions.h).
+// as applied rest on (applied_versions.h). For the same reason every first list is the newest: what
+// the node said it dropped, before it was started anew or left the network, must not come back from
+// the cache of a server that is behind.
 #pragma once
 
 #include <map>
@@ -42,6 +44,9 @@ class Informers {
   std::vector<Network> networks() const;
   // True once each has told a first list.
   bool all_synced() const;
+  // How many there are, and how many of them do not get through to the API at present.
+  std::size_t count() const;
+  std::size_t failing() const;
   Instant started(const Network& network) const;
   WallTime wall_started(const Network& network) const;
 

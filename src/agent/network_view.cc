@@ -84,8 +84,10 @@ void NetworkView::count_local(const Attachment& attachment, int by) {
   std::size_t& count = local_counts_[network];
   count += static_cast<std::size_t>(by);
   if (by > 0 && count == 1) {
+    ++relevance_;
     decide_all(network.vni);
   } else if (count == 0) {
+    ++relevance_;
     local_counts_.erase(network);
     forget_network(network);
     decide_all(network.vni);

@@ -45,6 +45,8 @@ class NetworkView {
   void replace(const Source& source, std::vector<Attachment> attachments);
 
   std::vector<Network> relevant() const;
+  // Changes whenever relevant() does.
+  std::uint64_t relevance() const { return relevance_; }
   bool is_relevant(const Network& network) const { return local_counts_.contains(network); }
   const fabric::Desired& desired() const { return desired_; }
 
@@ -95,6 +97,7 @@ class NetworkView {
   std::map<Claim, std::vector<std::string>> claims_;
   std::map<Network, std::size_t> local_counts_;
   std::size_t local_total_ = 0;
+  std::uint64_t relevance_ = 0;
   std::map<std::string, std::string, std::less<>> keys_;  // of every uid that is seen
   fabric::Desired desired_;
   std::set<std::string> changed_;

@@ -4,12 +4,15 @@
 
 #include "agent/attachment.h"
 #include "base/log.h"
+#include "resource/node_report.h"
 
 namespace fairlead::agent {
 namespace {
 
 constexpr Duration kInterval = 1s;
 constexpr Duration kLongestPause = 30s;
+const client::ResourceName kReports{std::string(resource::kFairleadGroup),
+                                    std::string(resource::kFairleadVersion), "nodereports", false};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
 
 Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wait(); }
@@ -17,11 +20,12 @@ Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wai
 }  // namespace
 
 Json encode_report(const AppliedVersions::Report& report) {
-  JsonObject entries;
-  for (const auto& [vni, version] : report)
+  JsonObject patch, entries;
+  for (const auto& [vni, version] : report.networks)
     entries[std::to_string(vni)] = version ? Json(std::to_string(*version)) : Json(nullptr);
-  return JsonObject{
-      {"status", JsonObject{{"fairlead", JsonObject{{"applied", std::move(entries)}}}}}};
+  if (!entries.empty()) patch["applied"] = std::move(entries);
+  if (report.elsewhere) patch["appliedElsewhere"] = std::to_string(*report.elsewhere);
+  return patch;
 }
 
 NodeReport::NodeReport(runtime::Runtime& runtime, client::RestClient& client, AgentMetrics& metrics,
@@ -32,19 +36,51 @@ NodeReport::NodeReport(runtime::Runtime& runtime, client::RestClient& client, Ag
       node_(std::move(node)),
       applied_(applied) {}
 
-Task<Result<std::vector<fabric::Vni>>> NodeReport::told_before() {
+// The node's Node, where this API has one: the report goes with it.
+Task<Result<JsonArray>> NodeReport::owners() {
+  const Result<Json> node = co_await client_.get(kNodes, "", node_);
+  const bool none = !node && (node.error().code == Code::not_found ||  // or not ours to see
+                              node.error().code == Code::forbidden);
+  if (!node && !none) co_return fail(node.error());
+  JsonArray owners;
+  if (node)
+    owners.push_back(JsonObject{{"apiVersion", "v1"},
+                                {"kind", "Node"},
+                                {"name", node_},
+                                {"uid", wire::find_string(*node, "metadata.uid")}});
+  co_return owners;
+}
+
+Task<Result<Json>> NodeReport::find_or_make() {
+  FL_CO_TRY(const JsonArray owner, co_await owners());
+  Result<Json> found = co_await client_.get(kReports, "", node_);
+  if (!found && found.error().code == Code::not_found) {
+    Json fresh = JsonObject{{"metadata", JsonObject{{"name", node_}, {"ownerReferences", owner}}}};
+    co_return co_await client_.create(kReports, "", std::move(fresh));
+  }
+  const Json* known = found ? wire::find(*found, "metadata.ownerReferences") : nullptr;
+  if (!found || (known ? *known == Json(owner) : owner.empty())) co_return found;
+  // The Node was made anew: with the old one the report would go.
+  Json adopted = JsonObject{{"metadata", JsonObject{{"ownerReferences", owner}}}};
+  co_return co_await client_.patch(kReports, "", node_, client::PatchKind::merge,
+                                   std::move(adopted));
+}
+
+Task<Result<std::vector<fabric::Vni>>> NodeReport::establish() {
   for (Duration pause = kInterval;; pause = std::min(pause * 2, kLongestPause)) {
-    const Result<Json> node = co_await client_.get(kNodes, "", node_);
-    if (node || node.error().code == Code::not_found) {
+    const Result<Json> report = co_await find_or_make();
+    if (report) {
       std::vector<fabric::Vni> networks;
-      const Json* applied = node ? wire::find(*node, "status.fairlead.applied") : nullptr;
+      const Json* applied = wire::find(*report, "applied");
       if (applied && applied->is_object())
         for (const auto& entry : applied->get_object())
           if (const std::uint64_t vni = parse_version(entry.key()); vni != 0)
             networks.push_back(static_cast<fabric::Vni>(vni));
       co_return networks;
     }
-    if (node.error().code == Code::cancelled) co_return fail(node.error());
+    if (report.error().code == Code::cancelled) co_return fail(report.error());
+    log::warning("the NodeReport could not be made yet",
+                 {{"node", node_}, {"error", report.error().to_string()}});
     FL_CO_CHECKED(co_await runtime::sleep(runtime_, pause));
   }
 }
@@ -60,8 +96,16 @@ Task<Result<>> NodeReport::wait_for_news() {
 }
 
 Task<Result<>> NodeReport::send(AppliedVersions::Report report) {
-  const Result<Json> written = co_await client_.patch(kNodes, "", node_, client::PatchKind::merge,
-                                                      encode_report(report), "status");
+  Result<Json> written =
+      co_await client_.patch(kReports, "", node_, client::PatchKind::merge, encode_report(report));
+  if (!written && written.error().code == Code::not_found) {
+    log::warning("the NodeReport was deleted and is made again", {{"node", node_}});
+    FL_CO_CHECKED(co_await find_or_make());
+    applied_.start_over();
+    report = applied_.report(runtime_.now());
+    written = co_await client_.patch(kReports, "", node_, client::PatchKind::merge,
+                                     encode_report(report));
+  }
   if (!written) co_return fail(written.error());
   metrics_.node_reports.add();
   applied_.reported(report, runtime_.now());
@@ -80,13 +124,10 @@ Task<void> NodeReport::run() {
     if (sent) {
       pause = kInterval;
     } else {
-      const Error& error = sent.error();
-      if (error.code == Code::cancelled) co_return;
-      const bool absent = error.code == Code::not_found;
-      if (!absent || !std::exchange(absence_told_, true))
-        log::warning(absent ? "no Node to report to" : "report on the Node failed",
-                     {{"node", node_}, {"error", error.to_string()}});
-      pause = absent ? kLongestPause : std::min(pause * 2, kLongestPause);
+      if (sent.error().code == Code::cancelled) co_return;
+      log::warning("the NodeReport was not written",
+                   {{"node", node_}, {"error", sent.error().to_string()}});
+      pause = std::min(pause * 2, kLongestPause);
     }
     if (Result<> slept = co_await runtime::sleep(runtime_, pause); !slept) co_return;
   }

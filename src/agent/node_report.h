@@ -1,11 +1,9 @@
-// NodeReport: tells on the node's own Node object up to which version of each virtual network the
-// fabric has carried out what it was told:
+// NodeReport: keeps the node's NodeReport object (resource/node_report.h), which tells up to which
+// version of each virtual network the fabric has carried out what it was told.
 //
-//   {"status": {"fairlead": {"applied": {"<vni>": "<resourceVersion>"}}}}
-//
-// Whoever gives out addresses waits for it before a released one is used again. Written at most
-// once a second, and only while there is something new to tell. A Node that does not exist is not
-// made.
+// Whoever gives out addresses waits for it before a released one is used again, but only for nodes
+// that have one: so it must exist before the fabric carries anything. Written at most once a
+// second, and only while there is something new to tell. One that was deleted is made again.
 #pragma once
 
 #include <string>
@@ -27,14 +25,16 @@ class NodeReport {
   // There may be something to tell.
   void notify() { changed_.notify(); }
 
-  // The networks that an earlier process told of; none if the Node does not exist. Tries until it
-  // is known.
-  Task<Result<std::vector<fabric::Vni>>> told_before();
+  // Makes the object unless it exists. Returns the networks that an earlier process told of. Tries
+  // until it is done.
+  Task<Result<std::vector<fabric::Vni>>> establish();
 
   // Until cancelled.
   Task<void> run();
 
  private:
+  Task<Result<Json>> find_or_make();
+  Task<Result<JsonArray>> owners();
   Task<Result<>> send(AppliedVersions::Report report);
   Task<Result<>> wait_for_news();
 
@@ -44,10 +44,9 @@ class NodeReport {
   std::string node_;
   AppliedVersions& applied_;
   runtime::Signal changed_;
-  bool absence_told_ = false;
 };
 
-// The patch that a report is.
+// The patch that a report is, of the NodeReport object.
 Json encode_report(const AppliedVersions::Report& report);
 
 }  // namespace fairlead::agent

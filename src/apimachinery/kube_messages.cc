@@ -243,6 +243,23 @@ constexpr KubeField kEvent[] = {
     {14, "reportingComponent"},
     {15, "reportingInstance"},
 };
+constexpr KubeField kEventView[] = {
+    {1, "metadata", message, "ObjectMeta"},
+    {2, "eventTime", micro_time},
+    {3, "series", message, "EventSeries"},
+    {4, "reportingController"},
+    {5, "reportingInstance"},
+    {6, "action"},
+    {7, "reason"},
+    {8, "regarding", message, "ObjectReference"},
+    {9, "related", message, "ObjectReference"},
+    {10, "note"},
+    {11, "type"},
+    {12, "deprecatedSource", message, "EventSource"},
+    {13, "deprecatedFirstTimestamp", time},
+    {14, "deprecatedLastTimestamp", time},
+    {15, "deprecatedCount", integer},
+};
 constexpr KubeField kEventSource[] = {
     {1, "component"},
     {2, "host"},
@@ -383,6 +400,7 @@ constexpr KubeMessage kMessages[] = {
     {"EndpointAddress", kEndpointAddress},
     {"EndpointPort", kEndpointPort},
     {"v1 Event", kEvent},
+    {"events.k8s.io/v1 Event", kEventView},
     {"EventSource", kEventSource},
     {"EventSeries", kEventSeries},
     {"coordination.k8s.io/v1 Lease", kLease},

@@ -2,24 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/encoding.h"
 #include "wire/utf8.h"
 
 namespace fairlead::apimachinery {
 namespace {
 
 constexpr std::size_t kMaxParameters = 100;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
 
 }  // namespace
 
@@ -28,12 +17,10 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
-      const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-      if (high < 0 || low < 0) {
+      const std::optional<char> escaped = percent_escape(text, i);
+      if (!escaped)
         return fail(Code::invalid, fmt::format("invalid URL escape \"{}\"", text.substr(i, 3)));
-      }
-      out += static_cast<char>(high * 16 + low);
+      out += *escaped;
       i += 2;
     } else if (text[i] == '+' && plus_is_space) {
       out += ' ';
@@ -42,18 +29,6 @@ Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
     }
   }
   if (!wire::is_utf8(out)) return fail(Code::invalid, "the URL is not UTF-8");
-  return out;
-}
-
-std::string percent_encode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
   return out;
 }
 

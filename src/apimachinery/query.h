@@ -1,4 +1,4 @@
-// The query part of a URL as decoded names and values, and percent coding.
+// The query part of a URL as decoded names and values.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,5 @@ class Query {
 
 // %XX decoded; with `plus_is_space` also '+'.
 Result<std::string> percent_decode(std::string_view text, bool plus_is_space);
-// Everything but unreserved characters escaped.
-std::string percent_encode(std::string_view text);
 
 }  // namespace fairlead::apimachinery

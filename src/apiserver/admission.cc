@@ -28,7 +28,7 @@ Answer<> NamespaceLifecycle::admit(const Proposal& proposal, store::Transaction&
 Answer<> NodeRestriction::admit(const Proposal& proposal, store::Transaction&) {
   if (!proposal.attributes) return {};
   const identity::Decision decision =
-      identity::admit_write(*proposal.attributes, proposal.live, proposal.desired);
+      identity::admit_write(*proposal.attributes, proposal.live, proposal.desired, &nodes_);
   if (decision.allowed) return {};
   return refuse(
       apimachinery::forbidden(group_resource(proposal.kind), proposal.name, decision.reason));

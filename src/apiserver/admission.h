@@ -22,7 +22,11 @@ class NamespaceLifecycle final : public Admission {
 // identity::admit_write on the objects themselves.
 class NodeRestriction final : public Admission {
  public:
+  explicit NodeRestriction(const identity::NodeFacts& nodes) : nodes_(nodes) {}
   Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
+
+ private:
+  const identity::NodeFacts& nodes_;
 };
 
 }  // namespace fairlead::apiserver

@@ -67,6 +67,7 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
     : parts_(parts),
       options_(options),
       namespace_lifecycle_(parts.catalog, parts.cache),
+      node_restriction_(parts.nodes),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
       writes_(parts.runtime, parts.cache, writer_),

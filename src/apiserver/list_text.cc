@@ -61,7 +61,7 @@ Json ListText::envelope(const apimachinery::ListMeta& meta) const {
 }
 
 Json ListText::item(const watchcache::ObjectRef& object) const {
-  Json value = object->decode();
+  Json value = kind_.shown(object->decode());
   if (form_.shape == Shape::table) return apimachinery::make_table_row(kind_, value, table_);
   if (form_.shape == Shape::partial_metadata_list)
     return apimachinery::make_partial_metadata(value, form_.meta_version);
@@ -79,7 +79,7 @@ void ListText::append_item(std::string& out, const watchcache::ObjectRef& object
   if (form_.pretty) {
     out.push_back('\n');
     append_indented(out, wire::encode_json_pretty(item(object)));
-  } else if (form_.shape == Shape::object) {
+  } else if (form_.shape == Shape::object && !kind_.view) {
     out.append(watchcache::served_bytes(object).view());  // encoded once, when it was stored
   } else {
     wire::encode_json_to(out, item(object));

@@ -140,16 +140,17 @@ Status ObjectWriter::name_taken(const WriteItem& item, const Draft& draft) const
                          : apimachinery::already_exists(resource, draft.name);
 }
 
-std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Revision revision) {
+std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Committed committed) {
   std::vector<Written> written;
   for (Draft& draft : drafts) {
-    const bool committed = draft.change.kind == Change::Kind::put && revision > 0;
+    const bool put = draft.change.kind == Change::Kind::put && committed.revision > 0;
     written.push_back({.change = draft.change.kind,
                        .created = draft.change.creates,
                        .name = std::move(draft.name),
-                       .object = committed ? Bytes(watchcache::served_text(
-                                                 draft.stored, {revision, *draft.position}))
-                                           : Bytes(wire::encode_json(draft.change.object))});
+                       .object = put ? Bytes(watchcache::served_text(
+                                           draft.stored, {committed.revision,
+                                                          committed.position + *draft.position}))
+                                     : Bytes(wire::encode_json(draft.change.object))});
   }
   return written;
 }
@@ -176,10 +177,10 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
       continue;
     }
     if (round.refusal) co_return refuse(std::move(*round.refusal));
-    if (!commits) co_return outcome(std::move(round.drafts), 0);
+    if (!commits) co_return outcome(std::move(round.drafts), {});
 
     Result<store::Committed> committed = co_await store_.commit(std::move(round.transaction));
-    if (committed) co_return outcome(std::move(round.drafts), committed->revision);
+    if (committed) co_return outcome(std::move(round.drafts), *committed);
     if (committed.error().code != Code::conflict)
       co_return refuse(apimachinery::status_of(committed.error()));
     fresh = true;

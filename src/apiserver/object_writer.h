@@ -81,7 +81,7 @@ class ObjectWriter {
   Status name_taken(const WriteItem& item, const Draft& draft) const;
   static bool is_generated(const WriteItem& item, const Draft& draft);
   // `revision` 0: nothing was committed.
-  static std::vector<Written> outcome(std::vector<Draft> drafts, store::Revision revision);
+  static std::vector<Written> outcome(std::vector<Draft> drafts, store::Committed committed);
 
   store::Store& store_;
   watchcache::WatchCache& cache_;

@@ -111,8 +111,9 @@ std::vector<Bytes> joined_list(const resource::Kind& kind, const Listed& listed)
 }
 
 // Whether the list goes out as the objects' own bytes, shared by every answer.
-bool is_shared(const Representation& form) {
-  return form.shape == Shape::object && form.format == apimachinery::Format::json && !form.pretty;
+bool is_shared(const resource::Kind& kind, const Representation& form) {
+  return !kind.view && form.shape == Shape::object && form.format == apimachinery::Format::json &&
+         !form.pretty;
 }
 
 std::size_t bytes_of(const Page& page) {
@@ -177,7 +178,7 @@ Task<Result<>> Reads::list(Request& request) {
 
   const bool is_long = bytes_of(listed->page) > kPiece;
   // What is packed is no longer shared, so a long list is then made like the other forms.
-  if (is_shared(*form) && !(is_long && wants_gzip(request)))
+  if (is_shared(*request.kind, *form) && !(is_long && wants_gzip(request)))
     co_return co_await send_bytes(request, 200, kJsonType, joined_list(*request.kind, *listed));
   const auto include =
       apimachinery::parse_include_object(request.query.get_or_empty("includeObject"));

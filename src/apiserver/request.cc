@@ -108,6 +108,8 @@ Task<Result<>> send_document(Request& request, std::string_view content_type,
 Task<Result<>> send_object(Request& request, int status, Bytes object,
                            const apimachinery::Representation& form, resource::Moment now) {
   using apimachinery::Shape;
+  if (request.kind->view)
+    object = Bytes(wire::encode_json(request.kind->shown(decode_served(object))));
   if (form.shape == Shape::object && form.format == apimachinery::Format::json && !form.pretty) {
     std::vector<Bytes> body;
     body.push_back(std::move(object));

@@ -55,7 +55,8 @@ Task<Result<>> send_text(Request& request, int status, std::string text);
 Task<Result<>> send_document(Request& request, std::string_view content_type,
                              const std::string& body, const std::string& etag);
 
-// An encoded object in the form the client asked for: as it is, Table, PartialObjectMetadata, YAML.
+// An object as it is stored, in the form the client asked for: that of the request's kind, Table,
+// PartialObjectMetadata, YAML.
 Task<Result<>> send_object(Request& request, int status, Bytes object,
                            const apimachinery::Representation& form, resource::Moment now);
 

@@ -27,7 +27,10 @@ RequestMetrics::RequestMetrics(metrics::Registry& registry)
                               "Time from a request's last byte to its answer, watches excluded.",
                               {"verb", "resource", "subresource"}, metrics::latency_bounds())),
       rejected_(registry.counters("fairlead_apiserver_requests_rejected_total",
-                                  "Requests refused because of overload.", {"reason"})) {}
+                                  "Requests refused because of overload.", {"reason"})) {
+  // There from the start: a rate sees the first one.
+  for (const char* reason : {"reads", "writes", "watches"}) rejected_.with({reason});
+}
 
 void RequestMetrics::record(const resource::Kind* kind, std::string_view verb,
                             std::string_view subresource, int code, Duration took) {

@@ -15,12 +15,20 @@ using watchcache::Selection;
 
 namespace {
 
+// The place of a field among the values that the cache keeps of each object.
 int field_number(const resource::Kind& kind, std::string_view path) {
   if (path == "metadata.name") return FieldTerm::kName;
   if (path == "metadata.namespace") return FieldTerm::kNamespace;
-  const auto at = std::ranges::find(kind.selectable, path);
-  CHECK(at != kind.selectable.end());
-  return static_cast<int>(at - kind.selectable.begin());
+  if (kind.view) {
+    const auto renamed =
+        std::ranges::find(kind.view->paths, path, &std::pair<std::string, std::string>::first);
+    CHECK(renamed != kind.view->paths.end());
+    path = renamed->second;
+  }
+  const std::vector<std::string>& selectable = kind.storage().selectable;
+  const auto at = std::ranges::find(selectable, path);
+  CHECK(at != selectable.end());
+  return static_cast<int>(at - selectable.begin());
 }
 
 }  // namespace

@@ -38,15 +38,21 @@ Answer<std::unique_ptr<Transactions::Operation>> Transactions::decode_operation(
     if (verb == "updateStatus") operation->subresource = "status";
     if (!object || !object->is_object()) return refuse(bad_request("object must be given"));
     operation->object = *object;
+  } else if (verb == "patchStatus") {
+    operation->verb = "patch";
+    operation->subresource = "status";
+    const Json* patch = wire::find(value, "patch");
+    if (!patch || !patch->is_object()) return refuse(bad_request("patch must be given"));
+    operation->patch = {apimachinery::PatchType::merge_patch, *patch};
   } else {
-    return refuse(
-        bad_request("verb must be create, update, updateStatus or delete, not \"" + verb + "\""));
+    return refuse(bad_request(
+        "verb must be create, update, updateStatus, patchStatus or delete, not \"" + verb + "\""));
   }
   const Json& named = operation->object.is_object() ? operation->object : value;
   const std::string api_version = text_at(named, "apiVersion");
   const std::string kind = text_at(named, "kind");
   operation->kind = catalog_.find_kind(api_version, kind);
-  if (!operation->kind)
+  if (!operation->kind || operation->kind->view)
     return refuse(
         bad_request("no kind \"" + kind + "\" in version \"" + api_version + "\" is stored here"));
   if (operation->subresource == "status" && !operation->kind->has_status)
@@ -63,11 +69,12 @@ Answer<std::unique_ptr<Transactions::Operation>> Transactions::decode_operation(
   operation->deletion.uid = text_at(value, "preconditions.uid");
   operation->deletion.resource_version = text_at(value, "preconditions.resourceVersion");
 
-  auto options = apimachinery::parse_write_options(request.query,
-                                                   operation->verb == "create"
-                                                       ? apimachinery::WriteVerb::create
-                                                       : apimachinery::WriteVerb::update,
-                                                   request.header("User-Agent"));
+  using apimachinery::WriteVerb;
+  const WriteVerb write_verb = operation->verb == "create"  ? WriteVerb::create
+                               : operation->verb == "patch" ? WriteVerb::patch
+                                                            : WriteVerb::update;
+  auto options =
+      apimachinery::parse_write_options(request.query, write_verb, request.header("User-Agent"));
   if (!options) return refuse(options.error());
   operation->context = {.kind = operation->kind,
                         .namespace_name = operation->namespace_name,
@@ -137,7 +144,8 @@ Task<Answer<>> Transactions::permit(const Operations& operations) {
   co_return Answer<>{};
 }
 
-WriteItem Transactions::item_of(const Operation& operation, resource::Moment now) {
+WriteItem Transactions::item_of(const Operation& operation, resource::Moment now,
+                                std::vector<std::string>& warnings) {
   WriteItem item{.kind = operation.kind,
                  .namespace_name = operation.namespace_name,
                  .name = operation.name,
@@ -151,6 +159,10 @@ WriteItem Transactions::item_of(const Operation& operation, resource::Moment now
   } else if (operation.verb == "update") {
     item.plan = [&operation](const Json* live) {
       return plan_update(operation.context, live, operation.object);
+    };
+  } else if (operation.verb == "patch") {
+    item.plan = [&operation, &warnings](const Json* live) {
+      return plan_patch(operation.context, live, operation.patch, warnings);
     };
   } else {
     item.plan = [&operation, now](const Json* live) -> Answer<Change> {
@@ -175,7 +187,7 @@ Task<Result<>> Transactions::serve(Request& request) {
 
   std::vector<WriteItem> items;
   for (const auto& operation : *operations)
-    items.push_back(item_of(*operation, runtime_.wall_now()));
+    items.push_back(item_of(*operation, runtime_.wall_now(), request.warnings));
   const bool dry_run = operations->front()->context.options.dry_run;
   const Answer<std::vector<Written>> written =
       co_await writer_.write_all(std::move(items), dry_run);

@@ -5,6 +5,8 @@
 //     {"verb": "update",       "object": {…}},            main endpoint, resourceVersion as
 //     precondition
 //     {"verb": "updateStatus", "object": {…}},
+//     {"verb": "patchStatus", "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
+//                             "patch": {…}},              a merge patch
 //     {"verb": "delete", "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
 //                        "preconditions": {"uid": "…", "resourceVersion": "…"}} ]}
 //
@@ -47,6 +49,7 @@ class Transactions {
     std::string namespace_name;
     std::string name;
     Json object;
+    Patch patch;
     apimachinery::DeleteOptions deletion;
     identity::Attributes attributes;
     WriteContext context;
@@ -56,7 +59,8 @@ class Transactions {
   Answer<Operations> decode(Request& request) const;
   Answer<std::unique_ptr<Operation>> decode_operation(Request& request, const Json& value) const;
   Task<Answer<>> permit(const Operations& operations);
-  static WriteItem item_of(const Operation& operation, resource::Moment now);
+  static WriteItem item_of(const Operation& operation, resource::Moment now,
+                           std::vector<std::string>& warnings);
 
   runtime::Runtime& runtime_;
   const resource::Catalog& catalog_;

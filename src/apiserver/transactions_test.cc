@@ -53,6 +53,49 @@ TEST(Transactions, ChangeTogether) {
   EXPECT_FALSE(server.exists(std::string(kMaps) + "/old"));
 }
 
+// Statuses of several objects are patched in one step, each with its uid as a precondition.
+TEST(Transactions, PatchStatuses) {
+  TestServer server;
+  const auto made = [&](std::string_view name) {
+    const std::string text = fmt::format(
+        R"({{"apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment","metadata":{{"name":"{}"}},)"
+        R"("spec":{{"node":"n1","subnet":"s"}}}})",
+        name);
+    return server.create(kAttachments, wire::parse_json(text)->value);
+  };
+  const auto patch = [](const Json& object, std::string_view uid, std::string_view interface) {
+    return fmt::format(
+        R"({{"verb":"patchStatus","apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment",)"
+        R"("namespace":"default","name":"{}","patch":{{"metadata":{{"uid":"{}"}},"spec":{{"node":"n2"}},)"
+        R"("status":{{"ifcName":"{}"}}}}}})",
+        wire::find_string(object, "metadata.name"), uid, interface);
+  };
+  const Json a = made("a");
+  const Json b = made("b");
+  const std::string uid_a(wire::find_string(a, "metadata.uid"));
+  const std::string uid_b(wire::find_string(b, "metadata.uid"));
+  const auto refused = server.ask("admin", "POST", kTransactions,
+                                  all(patch(a, uid_a, "fl1"), patch(b, uid_a, "fl2")));
+  EXPECT_EQ(refused->status, 409) << refused->text;
+  EXPECT_NE(refused->text.find("operations[1]"), std::string::npos) << refused->text;
+
+  const auto done = server.ask("admin", "POST", kTransactions,
+                               all(patch(a, uid_a, "fl1"), patch(b, uid_b, "fl2")));
+  ASSERT_EQ(done->status, 201) << done->text;
+  const Json result = done->json();
+  const JsonArray& results = wire::find(result, "results")->get_array();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(wire::find_string(results[0], "status.ifcName"), "fl1");
+  EXPECT_EQ(wire::find_string(results[1], "status.ifcName"), "fl2");
+  EXPECT_EQ(wire::find_string(results[1], "spec.node"), "n1");  // of the status only
+
+  const auto without = server.ask(
+      "admin", "POST", kTransactions,
+      all(std::string(R"({"verb":"patchStatus","apiVersion":"fairlead.dev/v1alpha1","kind":)"
+                      R"("NetworkAttachment","namespace":"default","name":"a"})")));
+  EXPECT_EQ(without->status, 400) << without->text;
+}
+
 // One refusal is the refusal of all; it names the operation.
 TEST(Transactions, AllOrNothing) {
   TestServer server;

@@ -16,7 +16,8 @@ Bytes frame(std::string_view type, std::string_view object) {
 
 }  // namespace
 
-Json WatchFrames::shaped(const Json& object, resource::Moment now) {
+Json WatchFrames::shaped(Json object, resource::Moment now) {
+  if (plain()) return object;
   if (form_.shape != apimachinery::Shape::table)
     return apimachinery::make_partial_metadata(object, form_.meta_version);
   const Json* const objects[] = {&object};
@@ -33,14 +34,14 @@ Json WatchFrames::shaped(const Json& object, resource::Moment now) {
 
 Bytes WatchFrames::event(watchcache::EventType type, const watchcache::Event& event,
                          resource::Moment now) {
-  if (plain()) return event.frame(type);
-  const Json value = shaped(event.shown(type)->decode(), now);
+  if (shared()) return event.frame(type);
+  const Json value = shaped(kind_.shown(event.shown(type)->decode()), now);
   return frame(watchcache::event_type_name(type), wire::encode_json(value));
 }
 
 Bytes WatchFrames::initial(const watchcache::ObjectRef& object, resource::Moment now) {
-  if (plain()) return frame("ADDED", object->json);
-  return frame("ADDED", wire::encode_json(shaped(object->decode(), now)));
+  if (shared()) return frame("ADDED", object->json);
+  return frame("ADDED", wire::encode_json(shaped(kind_.shown(object->decode()), now)));
 }
 
 std::string WatchFrames::empty_list() const {
@@ -61,8 +62,7 @@ Bytes WatchFrames::bookmark(store::Place place, bool initial_end, resource::Mome
                    {"kubernetes.io/initial-events-list-blueprint", encode_base64(empty_list())}};
   Json object = JsonObject{
       {"kind", kind_.kind}, {"apiVersion", kind_.api_version()}, {"metadata", std::move(metadata)}};
-  if (!plain()) object = shaped(object, now);
-  return frame("BOOKMARK", wire::encode_json(object));
+  return frame("BOOKMARK", wire::encode_json(shaped(std::move(object), now)));
 }
 
 Bytes WatchFrames::error(const apimachinery::Status& status) const {

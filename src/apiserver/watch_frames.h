@@ -28,8 +28,10 @@ class WatchFrames {
 
  private:
   bool plain() const { return form_.shape == apimachinery::Shape::object; }
+  // What is sent are the bytes that the cache has.
+  bool shared() const { return plain() && !kind_.view; }
   std::string empty_list() const;
-  Json shaped(const Json& object, resource::Moment now);
+  Json shaped(Json object, resource::Moment now);
 
   const resource::Kind& kind_;
   apimachinery::Representation form_;

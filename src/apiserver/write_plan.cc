@@ -119,8 +119,28 @@ Answer<> finish(const WriteContext& context, Json& object, const Json* live, Wri
   return {};
 }
 
+// A request to a view becomes one to what is stored: the same, with the object in that form.
+WriteContext stored_context(const WriteContext& context) {
+  WriteContext stored = context;
+  stored.kind = &context.kind->storage();
+  return stored;
+}
+
+// What the view itself wants of a new object. The rest is checked in the stored form.
+Answer<> check_view(const Kind& kind, const Json& object) {
+  FieldErrors errors = resource::check_schema(kind.schema, object, nullptr);
+  if (errors.empty() && kind.validate) errors = kind.validate(object, nullptr, Write::create);
+  if (!errors.empty()) return refuse(apimachinery::invalid(kind, name_of(object), errors));
+  return {};
+}
+
 Answer<Change> plan_create_tracked(const WriteContext& context, Json object, bool track) {
   const Kind& kind = *context.kind;
+  if (kind.view) {
+    if (auto ok = check_view(kind, object); !ok) return refuse(ok.error());
+    kind.view->keep(object);
+    return plan_create_tracked(stored_context(context), std::move(object), track);
+  }
   if (auto ok = take_namespace(context, object); !ok) return refuse(ok.error());
   JsonObject& metadata = metadata_of(object);
   if (!wire::find_string(object, "metadata.resourceVersion").empty())
@@ -235,6 +255,10 @@ Answer<Change> plan_replacement(const WriteContext& context, const Json& live, J
                                 bool track) {
   const Kind& kind = *context.kind;
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
+  if (kind.view) {
+    kind.view->keep(object);
+    return plan_replacement(stored_context(context), live, std::move(object), track);
+  }
   if (auto ok = take_namespace(context, object); !ok) return refuse(ok.error());
   if (auto ok = check_identity(context, live, object); !ok) return refuse(ok.error());
   restrict_to_endpoint(context, live, object);
@@ -323,9 +347,10 @@ Answer<Change> plan_patch(const WriteContext& context, const Json* live, const P
     return refuse(apimachinery::not_found(group_resource(kind), context.name));
 
   Json result;
+  if (patch.type != PatchType::apply) result = kind.shown(*live);
   switch (patch.type) {
     case PatchType::json_patch: {
-      Answer<Json> patched = apimachinery::apply_json_patch(*live, patch.value);
+      Answer<Json> patched = apimachinery::apply_json_patch(result, patch.value);
       if (!patched) return refuse(patched.error());
       result = std::move(*patched);
       break;
@@ -333,16 +358,21 @@ Answer<Change> plan_patch(const WriteContext& context, const Json* live, const P
     case PatchType::merge_patch:
       if (!patch.value.is_object())
         return refuse(apimachinery::bad_request("a merge patch must be an object"));
-      result = *live;
       apimachinery::apply_merge_patch(result, patch.value);
       break;
     case PatchType::strategic_merge: {
-      Answer<Json> patched = apimachinery::apply_strategic_merge(kind.schema, *live, patch.value);
+      Answer<Json> patched = apimachinery::apply_strategic_merge(kind.schema, result, patch.value);
       if (!patched) return refuse(patched.error());
       result = std::move(*patched);
       break;
     }
     case PatchType::apply: {
+      if (kind.view) {
+        Patch kept = patch;
+        if (auto ok = check_type(context, kept.value); !ok) return refuse(ok.error());
+        kind.view->keep(kept.value);
+        return plan_patch(stored_context(context), live, kept, warnings);
+      }
       Answer<Json> applied = apimachinery::server_side_apply(
           kind, live, patch.value, {.writer = writer_of(context), .force = context.options.force});
       if (!applied) return refuse(applied.error());

@@ -74,7 +74,7 @@ Answer<WriteContext> Writes::context_of(const Request& request, WriteVerb verb) 
 }
 
 WriteItem Writes::item_of(const Request& request) const {
-  return WriteItem{.kind = request.kind,
+  return WriteItem{.kind = &request.kind->storage(),
                    .namespace_name = request.info.namespace_name,
                    .name = request.info.name,
                    .create = false,
@@ -138,9 +138,8 @@ Task<Result<>> Writes::patch(Request& request) {
 namespace {
 
 // Deletes one object by plan_delete; 404 when it is not there.
-WriteItem delete_item(WriteItem item, const apimachinery::DeleteOptions& options,
-                      resource::Moment now) {
-  const resource::Kind& kind = *item.kind;
+WriteItem delete_item(const resource::Kind& kind, WriteItem item,
+                      const apimachinery::DeleteOptions& options, resource::Moment now) {
   item.plan = [&kind, options, now, name = item.name](const Json* live) -> Answer<Change> {
     if (!live) return refuse(apimachinery::not_found(apimachinery::group_resource(kind), name));
     return plan_delete(kind, *live, options, now);
@@ -156,7 +155,7 @@ Task<Result<>> Writes::remove(Request& request) {
   const auto options = decode_delete_options(request);
   if (!options) co_return co_await send_status(request, options.error());
 
-  WriteItem item = delete_item(item_of(request), *options, runtime_.wall_now());
+  WriteItem item = delete_item(*request.kind, item_of(request), *options, runtime_.wall_now());
   const Answer<Written> written = co_await writer_.write(std::move(item), options->dry_run);
   if (!written) co_return co_await send_status(request, written.error());
   if (written->change != Change::Kind::erase)
@@ -185,12 +184,12 @@ Task<Result<>> Writes::remove_collection(Request& request) {
     item.name = object->name;
     apimachinery::DeleteOptions one = *options;
     if (one.uid.empty()) one.uid = object->uid;
-    item = delete_item(std::move(item), one, runtime_.wall_now());
+    item = delete_item(*request.kind, std::move(item), one, runtime_.wall_now());
     const Answer<Written> written = co_await writer_.write(std::move(item), options->dry_run);
     // Gone or replaced meanwhile: deleted all the same.
     if (!written && written.error().code != 404 && written.error().code != 409)
       co_return co_await send_status(request, written.error());
-    items.push_back(object->decode());
+    items.push_back(request.kind->shown(object->decode()));
   }
   const std::string version = std::to_string(store::Place::end_of(cache_.revision()).number());
   co_return co_await send_json(request, 200,

@@ -6,6 +6,18 @@
 namespace fairlead {
 namespace {
 
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
 using Alphabet = std::array<char, 64>;
 constexpr std::uint8_t kNone = 0xff;
 
@@ -113,21 +125,38 @@ Result<std::string> decode_hex(std::string_view text) {
   if (text.size() % 2 != 0) return fail(Code::invalid, "bad hexadecimal text");
   std::string bytes;
   bytes.reserve(text.size() / 2);
-  int high = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const int value = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (value < 0) return fail(Code::invalid, "bad hexadecimal text");
-    if (i % 2 == 0) {
-      high = value;
-    } else {
-      bytes.push_back(static_cast<char>(high << 4 | value));
-    }
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const int high = hex_digit(text[i]);
+    const int low = hex_digit(text[i + 1]);
+    if (high < 0 || low < 0) return fail(Code::invalid, "bad hexadecimal text");
+    bytes.push_back(static_cast<char>(high << 4 | low));
   }
   return bytes;
+}
+
+std::string encode_percent(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string text;
+  text.reserve(bytes.size());
+  for (const char c : bytes) {
+    if (is_unreserved(c)) {
+      text.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    text.push_back('%');
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 15]);
+  }
+  return text;
+}
+
+std::optional<char> percent_escape(std::string_view text, std::size_t at) {
+  if (text[at] != '%' || text.size() - at < 3) return std::nullopt;
+  const int high = hex_digit(text[at + 1]);
+  const int low = hex_digit(text[at + 2]);
+  if (high < 0 || low < 0) return std::nullopt;
+  return static_cast<char>(high << 4 | low);
 }
 
 }  // namespace fairlead

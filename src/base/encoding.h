@@ -1,6 +1,9 @@
-// Bytes as text: base64, its URL-safe form, and hexadecimal (RFC 4648). Pure.
+// Bytes as text: base64, its URL-safe form, hexadecimal (RFC 4648), and percent coding (RFC 3986).
+// Pure.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +23,11 @@ Result<std::string> decode_base64url(std::string_view text);
 // Lower case out; either case in.
 std::string encode_hex(std::string_view bytes);
 Result<std::string> decode_hex(std::string_view text);
+
+// Everything but unreserved characters (letters, digits, - . _ ~) becomes %XX.
+std::string encode_percent(std::string_view bytes);
+// The byte that text[at…] writes as %XX, with two hexadecimal digits of either case; none if it
+// does not.
+std::optional<char> percent_escape(std::string_view text, std::size_t at);
 
 }  // namespace fairlead

@@ -50,5 +50,15 @@ TEST(Encoding, RefusesMalformedText) {
   EXPECT_EQ(decode_hex("0AfF"), "\x0a\xff");
 }
 
+// Percent coding: unreserved characters stand for themselves, escapes need two digits of either
+// case.
+TEST(Encoding, Percent) {
+  EXPECT_EQ(encode_percent("a/b ä~"), "a%2Fb%20%C3%A4~");
+  EXPECT_EQ(percent_escape("x%2f", 1), '/');
+  EXPECT_EQ(percent_escape("%2F", 0), '/');
+  for (const char* bad : {"%", "%4", "%zz", "%4%", "a41"})
+    EXPECT_FALSE(percent_escape(bad, 0).has_value()) << bad;
+}
+
 }  // namespace
 }  // namespace fairlead

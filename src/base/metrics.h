@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fairlead::metrics {
@@ -90,6 +91,10 @@ class Registry {
   // A gauge or counter whose value is asked for at scrape time.
   void gauge_of(std::string name, std::string help, std::function<double()> read);
   void counter_of(std::string name, std::string help, std::function<double()> read);
+  // The same for a whole family: the children that there are, with their values.
+  using Readings = std::vector<std::pair<LabelValues, double>>;
+  void gauges_of(std::string name, std::string help, std::vector<std::string> labels,
+                 std::function<Readings()> read);
 
   // Prometheus text exposition, families in order of name.
   std::string expose() const;

@@ -53,6 +53,16 @@ TEST(Metrics, Families) {
             "r_total{verb=\"get\",path=\"a\\\"b\\\\c\\nd\"} 1\n");
 }
 
+// A family that is asked at scrape time shows the children that there are then.
+TEST(Metrics, FamilyReadAtScrape) {
+  Registry registry;
+  Registry::Readings now;
+  registry.gauges_of("g", "G.", {"name"}, [&now] { return now; });
+  EXPECT_EQ(registry.expose(), "# HELP g G.\n# TYPE g gauge\n");
+  now = {{{"a"}, 1}, {{"b"}, 0.5}};
+  EXPECT_EQ(registry.expose(), "# HELP g G.\n# TYPE g gauge\ng{name=\"a\"} 1\ng{name=\"b\"} 0.5\n");
+}
+
 // Beyond its bound a family counts strangers together.
 TEST(Metrics, FamilyIsBounded) {
   Family<Counter> family({"name"}, [] { return std::make_unique<Counter>(); }, 2);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <utility>
 
 #include "bench/api_load.h"
@@ -17,7 +16,7 @@ namespace fairlead::bench {
 namespace {
 
 constexpr std::string_view kGroup = "/apis/fairlead.dev/v1alpha1";
-enum StageIndex { kCreate, kRemove, kToAddressed, kToReady, kAddressedToReady, kReadyToTested };
+constexpr Duration kProgressInterval = 1s;
 
 Error refused(const std::string& what, const Answer& answer) {
   return {Code::unavailable, fmt::format("{}: the API answered {}: {}", what, answer.status,
@@ -27,19 +26,15 @@ Error refused(const std::string& what, const Answer& answer) {
 }  // namespace
 
 AttachmentLoad::AttachmentLoad(runtime::Runtime& runtime, const Target& target,
-                               AttachmentSettings settings, std::string run)
+                               AttachmentSettings settings, std::string run, AgentBoard* board)
     : runtime_(runtime),
       target_(target),
       settings_(std::move(settings)),
       run_(std::move(run)),
+      board_(board),
       control_(make_http1_connection(runtime_, target_)),
       watcher_(make_http2_client(runtime_, target_)),
-      stages_{{"create", "create", {}},
-              {"remove", "delete", {}},
-              {"createToAddressed", "create to address", {}},
-              {"createToReady", "create to interface, as others see it", {}},
-              {"addressedToReady", "address to interface", {}},
-              {"readyToTested", "interface to test", {}}} {
+      figures_(settings_.attachments) {
   if (settings_.namespace_name.empty()) settings_.namespace_name = run_;
   subnets_path_ = fmt::format("{}/namespaces/{}/subnets", kGroup, settings_.namespace_name);
   attachments_path_ =
@@ -49,11 +44,13 @@ AttachmentLoad::AttachmentLoad(runtime::Runtime& runtime, const Target& target,
   const auto random = [this] { return runtime_.random(); };
   networks_ = plan_networks(settings_, random);
   steps_ = plan_steps(settings_, networks_, random);
-  times_ = plan_times(settings_, steps_.size(), random);
-  cool_down_ = steps_.size();
-  while (cool_down_ > 0 && steps_[cool_down_ - 1].kind == Step::Kind::remove) --cool_down_;
-  lives_.resize(settings_.attachments);
-  ping_peer_.resize(networks_.size());
+  phases_ = plan_phases(settings_, steps_);
+  guests_.resize(networks_.size());
+  figures_.networks = networks_.size();
+  figures_.warm_up = phases_.front().end;
+  if (!board_) return;
+  figures_.agents = settings_.nodes.size();
+  board_->begin(run_, figures_.warm_up);
 }
 
 std::string AttachmentLoad::name_of(std::uint64_t attachment) const {
@@ -69,13 +66,21 @@ Json AttachmentLoad::subnet_object(std::size_t network) const {
 }
 
 Json AttachmentLoad::attachment_object(const Step& step) {
-  const std::size_t turn = settings_.round_robin ? step.attachment : runtime_.random();
-  JsonObject spec{{"node", settings_.nodes[turn % settings_.nodes.size()]},
+  Life& life = figures_.lives[step.attachment];
+  const std::uint64_t turn = settings_.round_robin ? step.attachment : runtime_.random();
+  life.node = static_cast<std::uint32_t>(turn % settings_.nodes.size());
+  life.network = static_cast<std::uint32_t>(step.network);
+  JsonObject spec{{"node", settings_.nodes[life.node]},
                   {"subnet", fmt::format("{}-net-{}", run_, step.network)}};
   if (settings_.ping) {
-    // The guest's name, its addresses, and whom to ping; nobody for the first in a network.
+    // The newest guest that is there; nobody for the first in a network.
+    const std::set<std::uint64_t>& guests = guests_[step.network];
+    if (!guests.empty()) {
+      life.peer = *guests.rbegin();
+      ++figures_.lives[*life.peer].pingers;
+    }
     spec["postCreateExec"] = JsonArray{settings_.ping_program, "up", "${ifname}", "${ipv4}",
-                                       Json(ping_peer_[step.network])};
+                                       life.peer ? figures_.lives[*life.peer].ip : std::string()};
     spec["postDeleteExec"] = JsonArray{settings_.ping_program, "down", "${ifname}"};
   }
   return JsonObject{{"apiVersion", "fairlead.dev/v1alpha1"},
@@ -141,7 +146,8 @@ Task<Result<std::string>> AttachmentLoad::list_version() {
 Task<void> AttachmentLoad::follow(std::string version) {
   const Result<> ended = co_await follow_stream(std::move(version));
   if (ended.error().code == Code::cancelled) co_return;
-  if (first_failure_.empty()) first_failure_ = "watch: " + ended.error().to_string();
+  if (figures_.first_failure.empty())
+    figures_.first_failure = "watch: " + ended.error().to_string();
   stopped_ = true;
   changed_.notify();
 }
@@ -176,179 +182,225 @@ void AttachmentLoad::take_event(std::string_view line) {
   if (!event || wire::find_string(event->value, "type") == "DELETED") return;
   const std::string_view name = wire::find_string(event->value, "object.metadata.name");
   if (!name.starts_with(run_ + "-")) return;
-  std::uint64_t number = lives_.size();
+  std::uint64_t number = figures_.lives.size();
   std::from_chars(name.data() + run_.size() + 1, name.data() + name.size(), number);
-  if (number >= lives_.size()) return;
-  Life& life = lives_[number];
   const Json* status = wire::find(event->value, "object.status");
-  if (!status) return;
+  if (number < figures_.lives.size() && status) take_status(number, *status);
+}
+
+void AttachmentLoad::take_status(std::uint64_t number, const Json& status) {
+  Life& life = figures_.lives[number];
   const Instant now = runtime_.now();
-  const auto reach = [&](Instant& stage, std::uint64_t* count) {
-    if (stage != Instant{}) return;
-    stage = now;
-    if (count) ++*count;
-  };
-  if (const std::string_view ip = wire::find_string(*status, "ipv4"); !ip.empty()) {
-    reach(life.addressed, &addressed_);
+  const auto reach = [now](Instant& stage) { return stage == Instant{} && (stage = now, true); };
+  if (const std::string_view ip = wire::find_string(status, "ipv4"); !ip.empty()) {
+    figures_.addressed += reach(life.addressed);
     life.ip = ip;
   }
-  if (!wire::find_string(*status, "ifcName").empty()) reach(life.ready, &ready_);
-  if (const Json* exit = wire::find(*status, "postCreateExecReport.exitStatus");
-      exit && exit->is_number()) {
+  if (!wire::find_string(status, "ifcName").empty()) figures_.ready += reach(life.ready);
+  if (const Json* exit = wire::find(status, "postCreateExecReport.exitStatus");
+      exit && exit->is_number() && reach(life.tested)) {
     life.test_status = exit->to_number<int>();
-    reach(life.tested, nullptr);
+    tested(number);
   }
-  const Json* errors = wire::find(*status, "errors.host");
+  const Json* errors = wire::find(status, "errors.host");
   life.broken = life.broken || (errors && errors->is_array() && !errors->get_array().empty());
 }
 
+void AttachmentLoad::tested(std::uint64_t number) {
+  const Life& life = figures_.lives[number];
+  if (life.peer) --figures_.lives[*life.peer].pingers;
+  if (life.test_status == 0 && life.remove_due == Instant{}) guests_[life.network].insert(number);
+}
+
 Task<void> AttachmentLoad::carry_out(Connection& connection, const Step& step, Instant due) {
-  Life& life = lives_[step.attachment];
+  Life& life = figures_.lives[step.attachment];
   const bool creates = step.kind == Step::Kind::create;
   Call call{
       .method = creates ? "POST" : "DELETE",
       .target = creates ? attachments_path_ : attachments_path_ + "/" + name_of(step.attachment)};
   if (creates) call.body = wire::encode_json(attachment_object(step));
-  if (creates) life.due = due;
+  (creates ? life.due : life.remove_due) = due;
+  if (creates && board_) board_->set_due(step.attachment, due);
   const Result<Answer> answer = co_await connection.exchange(call);
-  const Instant now = runtime_.now();
   if (!answer || answer->status >= 300) {
-    ++(creates ? create_errors_ : remove_errors_);
-    if (first_failure_.empty())
-      first_failure_ = answer ? answer->body.substr(0, 400) : answer.error().to_string();
+    ++(creates ? figures_.create_errors : figures_.remove_errors);
+    if (figures_.first_failure.empty())
+      figures_.first_failure = answer ? answer->body.substr(0, 400) : answer.error().to_string();
     if (!answer) (void)co_await runtime::sleep(runtime_, 50ms);
     co_return;
   }
-  (creates ? life.created : life.removed) = now;
-  ++(creates ? created_ : removed_);
-  stages_[creates ? kCreate : kRemove].histogram.add(now - due);
-  if (creates || life.ip.empty()) co_return;
-  if (ping_peer_[step.network] == life.ip) ping_peer_[step.network].clear();
+  (creates ? life.created : life.removed) = runtime_.now();
+  ++(creates ? figures_.created : figures_.removed);
+}
+
+// What is deleted before it is there tests nothing, and neither does pinging what is gone.
+Task<Result<>> AttachmentLoad::wait_for_life(std::uint64_t attachment) {
+  const Life& life = figures_.lives[attachment];
+  guests_[life.network].erase(attachment);
+  const Instant limit = runtime_.now() + settings_.settle;
+  while (!stopped_ && runtime_.now() < limit) {
+    const bool tested = !settings_.ping || (life.tested != Instant{} && life.pingers == 0);
+    if (life.ready != Instant{} && tested) break;
+    FL_CO_CHECKED(co_await runtime::sleep(runtime_, 5ms));
+  }
+  guests_[life.network].erase(attachment);
+  co_return Result<>{};
 }
 
 // Steps are taken in order; a delete waits for its create by the order of the plan alone, which at
 // most `connections` steps can overtake: it then finds nothing and counts as an error.
-Task<void> AttachmentLoad::work(std::size_t worker) {
-  while (!stopped_ && next_step_ < steps_.size()) {
+Task<void> AttachmentLoad::work(std::size_t worker, std::size_t end) {
+  while (!stopped_ && next_step_ < end) {
     const std::size_t index = next_step_++;
     const Step& step = steps_[index];
     Instant due = runtime_.now();
-    if (index >= cool_down_ && settings_.wait_after_create > Duration{0}) {
-      if (cool_down_at_ == Instant{}) cool_down_at_ = due + settings_.wait_after_create;
-      if (!co_await runtime::sleep_until(runtime_, cool_down_at_)) co_return;
-      due = runtime_.now();
-    } else if (settings_.rate > 0) {
-      due = start_ + times_[index];
-      late_ += runtime_.now() > due + 100ms;
+    if (!times_.empty()) {
+      due = start_ + times_[index - phase_begin_];
+      figures_.late += runtime_.now() > due + 100ms;
       if (!co_await runtime::sleep_until(runtime_, due)) co_return;
     }
     if (step.kind == Step::Kind::remove) {
-      // What is deleted before it is there tests nothing.
-      const Instant limit = runtime_.now() + settings_.settle;
-      while (!stopped_ && lives_[step.attachment].ready == Instant{} && runtime_.now() < limit)
-        if (!co_await runtime::sleep(runtime_, 5ms)) co_return;
-      if (settings_.ping && !lives_[step.attachment].ip.empty())
-        ping_peer_[step.network] = lives_[step.attachment].ip;
+      const Result<> there = co_await wait_for_life(step.attachment);
+      if (!there) co_return;
     }
     co_await carry_out(*workers_[worker], step, due);
   }
 }
 
 Task<void> AttachmentLoad::show_progress() {
+  AttachmentFigures& now = figures_;
   std::uint64_t created = 0;
+  std::uint64_t removed = 0;
   std::uint64_t ready = 0;
   for (int second = 1;; ++second) {
-    if (!co_await runtime::sleep(runtime_, 1s)) co_return;
-    std::fprintf(stderr, "attachments %3d s  created %llu/s  ready %llu/s  waiting %llu\n", second,
-                 static_cast<unsigned long long>(created_ - created),
-                 static_cast<unsigned long long>(ready_ - ready),
-                 static_cast<unsigned long long>(still_waiting()));
-    created = created_;
-    ready = ready_;
+    if (!co_await runtime::sleep(runtime_, kProgressInterval)) co_return;
+    std::string line = fmt::format(
+        "attachments {:3} s  created {}/s  ready {}/s  waiting {}  deleted {}/s", second,
+        now.created - created, now.ready - ready, now.still_waiting(), now.removed - removed);
+    if (board_) line += fmt::format("  agents carry {}", board_->stations());
+    std::fprintf(stderr, "%s\n", line.c_str());
+    created = now.created;
+    removed = now.removed;
+    ready = now.ready;
   }
-}
-
-std::uint64_t AttachmentLoad::still_waiting() const {
-  return created_ - std::min(created_, ready_);
 }
 
 Task<void> AttachmentLoad::wait_for_stages() {
   const Instant limit = runtime_.now() + settings_.settle;
-  while (still_waiting() > 0 && !stopped_ && runtime_.now() < limit)
+  while (figures_.still_waiting() > 0 && !stopped_ && runtime_.now() < limit)
+    if (!co_await runtime::sleep(runtime_, 1ms)) co_return;
+}
+
+// Every host of a network carries all of it.
+std::uint64_t AttachmentLoad::expected_stations() const {
+  std::vector<std::uint64_t> living(networks_.size());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> hosts;  // network, node
+  for (const Life& life : figures_.lives) {
+    if (life.ready == Instant{} || life.removed != Instant{}) continue;
+    ++living[life.network];
+    hosts.emplace(life.network, life.node);
+  }
+  std::uint64_t stations = 0;
+  for (const auto& [network, node] : hosts) stations += living[network];
+  return stations;
+}
+
+Task<void> AttachmentLoad::wait_for_agents(PhaseFigures& phase) {
+  if (!board_) co_return;
+  const Instant since = runtime_.now();
+  phase.stations_expected = expected_stations();
+  for (;;) {
+    phase.stations = board_->stations();
+    phase.in_step_after = runtime_.now() - since;
+    const bool over = stopped_ || phase.in_step_after > settings_.settle;
+    if (phase.stations == phase.stations_expected || over) break;
     if (!co_await runtime::sleep(runtime_, 10ms)) co_return;
+  }
+}
+
+ProcessFigures AttachmentLoad::server_figures() {
+  if (settings_.server_pid == 0) return {};
+  return observe_process(runtime_.files(), settings_.server_pid).value_or(ProcessFigures{});
+}
+
+void AttachmentLoad::note_server(PhaseFigures& phase, const ProcessFigures& before, Instant since) {
+  const ProcessFigures after = server_figures();
+  phase.server_cpu = after.cpu - before.cpu;
+  phase.server_time = runtime_.now() - since;
+  phase.server_resident = after.resident;
+}
+
+Task<void> AttachmentLoad::run_phase(const Phase& phase) {
+  PhaseFigures figures{.name = phase.name};
+  const std::uint64_t created = figures_.created;
+  const std::uint64_t removed = figures_.removed;
+  const ProcessFigures server = server_figures();
+  const auto random = [this] { return runtime_.random(); };
+  times_.clear();
+  if (phase.rate > 0)
+    times_ = plan_times(phase.rate, settings_.poisson, phase.end - phase.begin, random);
+  start_ = runtime_.now();
+  phase_begin_ = phase.begin;
+  runtime::Scope working(runtime_);
+  for (std::size_t i = 0; i < workers_.size(); ++i) working.spawn(work(i, phase.end));
+  co_await working.join();
+  co_await wait_for_stages();
+  figures.took = runtime_.now() - start_;
+  figures.created = figures_.created - created;
+  figures.removed = figures_.removed - removed;
+  note_server(figures, server, start_);
+  co_await wait_for_agents(figures);
+  figures_.phases.push_back(std::move(figures));
+}
+
+// Everything is there and nothing changes.
+Task<void> AttachmentLoad::pause() {
+  PhaseFigures figures{.name = "pause"};
+  const ProcessFigures server = server_figures();
+  const Instant since = runtime_.now();
+  const Instant until = since + settings_.wait_after_create;
+  while (!stopped_ && runtime_.now() < until)
+    if (!co_await runtime::sleep(runtime_, std::min<Duration>(100ms, until - runtime_.now())))
+      break;
+  figures.took = runtime_.now() - since;
+  note_server(figures, server, since);
+  co_await wait_for_agents(figures);
+  figures_.phases.push_back(std::move(figures));
 }
 
 Task<Result<>> AttachmentLoad::measure() {
   FL_CO_TRY(std::string version, co_await list_version());
   runtime::Scope watching(runtime_);
-  runtime::Scope working(runtime_);
   runtime::Scope progress(runtime_);
   watching.spawn(follow(std::move(version)));
   while (!watching_ && !stopped_) {
     FL_CO_CHECKED(co_await changed_.wait());
   }
   if (watching_) {
-    start_ = runtime_.now();
+    figures_.start = runtime_.now();
     progress.spawn(show_progress());
-    for (std::size_t i = 0; i < workers_.size(); ++i) working.spawn(work(i));
-    co_await working.join();
-    co_await wait_for_stages();
-    took_ = runtime_.now() - start_;
+    for (const Phase& phase : phases_) {
+      const bool empties = phase.end == steps_.size();
+      if (empties && settings_.wait_after_create > Duration{0}) co_await pause();
+      if (!stopped_) co_await run_phase(phase);
+    }
   }
   co_await progress.close();
   co_await watching.close();
   watcher_->close();
-  if (!watching_) co_return fail(Code::unavailable, first_failure_);
-  collect();
+  if (!watching_) co_return fail(Code::unavailable, figures_.first_failure);
+  if (board_)
+    for (const Part part : {Part::warm_up, Part::cruise})
+      figures_.seen[static_cast<std::size_t>(part)] = board_->seen(part);
   co_return write_files();
 }
 
-void AttachmentLoad::collect() {
-  const auto add = [this](StageIndex stage, Instant from, Instant to) {
-    if (from != Instant{} && to != Instant{}) stages_[stage].histogram.add(to - from);
-  };
-  for (const Life& life : lives_) {
-    add(kToAddressed, life.due, life.addressed);
-    add(kToReady, life.due, life.ready);
-    add(kAddressedToReady, life.addressed, life.ready);
-    add(kReadyToTested, life.ready, life.tested);
-  }
-}
-
 Result<> AttachmentLoad::write_files() const {
-  const auto milliseconds = [](Instant from, Instant to) {
-    return from == Instant{} || to == Instant{}
-               ? std::string()
-               : fmt::format("{:.3f}", 1e3 * seconds_of(to - from));
-  };
   if (!settings_.csv.empty()) {
-    std::ofstream out(settings_.csv);
-    out << "attachment,due_s,create_ms,addressed_ms,ready_ms,tested_ms,test_status,ip\n";
-    for (std::size_t i = 0; i < lives_.size(); ++i) {
-      const Life& life = lives_[i];
-      if (life.due == Instant{}) continue;
-      out << fmt::format("{},{:.6f},{},{},{},{},{},{}\n", name_of(i), seconds_of(life.due - start_),
-                         milliseconds(life.due, life.created),
-                         milliseconds(life.due, life.addressed), milliseconds(life.due, life.ready),
-                         milliseconds(life.due, life.tested), life.test_status, life.ip);
-    }
-    if (!out.flush()) return fail(Code::io, "--csv " + settings_.csv + ": cannot be written");
+    FL_CHECKED(figures_.write_csv(settings_.csv, run_));
   }
   if (settings_.prometheus.empty()) return {};
-  std::ofstream out(settings_.prometheus);
-  for (const Stage& stage : stages_) {
-    if (stage.histogram.count() == 0) continue;
-    for (const double share : {0.5, 0.9, 0.99})
-      out << fmt::format("fairlead_driver_seconds{{stage=\"{}\",quantile=\"{}\"}} {:.6f}\n",
-                         stage.name, share, seconds_of(stage.histogram.percentile(share)));
-    out << fmt::format("fairlead_driver_seconds_count{{stage=\"{}\"}} {}\n", stage.name,
-                       stage.histogram.count());
-  }
-  out << "fairlead_driver_create_errors_total " << create_errors_ << "\n"
-      << "fairlead_driver_delete_errors_total " << remove_errors_ << "\n";
-  if (!out.flush())
-    return fail(Code::io, "--prometheus " + settings_.prometheus + ": cannot be written");
-  return {};
+  return figures_.write_prometheus(settings_.prometheus);
 }
 
 Task<Result<>> AttachmentLoad::clean_up() {
@@ -360,47 +412,6 @@ Task<Result<>> AttachmentLoad::clean_up() {
     FL_CO_CHECKED(co_await control_->exchange(call));
   }
   co_return Result<>{};
-}
-
-std::string AttachmentLoad::text() const {
-  const double seconds = std::max(seconds_of(took_), 1e-9);
-  std::string text = fmt::format(
-      "attachments: {} created, {} addressed, {} ready, {} deleted in {:.1f} s ({} ready/s)\n",
-      created_, addressed_, ready_, removed_, seconds,
-      figure(static_cast<double>(ready_) / seconds));
-  for (const Stage& stage : stages_)
-    if (stage.histogram.count() != 0)
-      text += fmt::format("  {:<38} {}\n", stage.words, percentiles_text(stage.histogram));
-  const auto failed_tests = std::ranges::count_if(
-      lives_, [](const Life& life) { return life.tested != Instant{} && life.test_status != 0; });
-  if (failed_tests != 0) text += fmt::format("  error  {} tests failed\n", failed_tests);
-  if (const auto broken = std::ranges::count_if(lives_, &Life::broken); broken != 0)
-    text += fmt::format("  error  {} attachments had errors on their host\n", broken);
-  if (still_waiting() != 0) text += fmt::format("  error  {} never got ready\n", still_waiting());
-  if (create_errors_ + remove_errors_ != 0)
-    text += fmt::format("  error  {} creates and {} deletes failed: {}\n", create_errors_,
-                        remove_errors_, first_failure_);
-  if (late_ != 0) text += fmt::format("  {} operations began more than 0.1 s late\n", late_);
-  return text;
-}
-
-Json AttachmentLoad::json() const {
-  const double seconds = std::max(seconds_of(took_), 1e-9);
-  JsonObject json{{"networks", networks_.size()},
-                  {"created", created_},
-                  {"addressed", addressed_},
-                  {"ready", ready_},
-                  {"deleted", removed_},
-                  {"seconds", seconds},
-                  {"readyPerSecond", static_cast<double>(ready_) / seconds},
-                  {"createErrors", create_errors_},
-                  {"deleteErrors", remove_errors_},
-                  {"late", late_}};
-  JsonObject stages;
-  for (const Stage& stage : stages_)
-    if (stage.histogram.count() != 0) stages[stage.name] = percentiles_json(stage.histogram);
-  json["milliseconds"] = std::move(stages);
-  return json;
 }
 
 }  // namespace fairlead::bench

@@ -11,13 +11,17 @@ namespace {
 constexpr std::size_t kMostNetworks = 100'000;
 constexpr std::uint64_t kMostAttachments = 100'000'000;
 constexpr std::uint32_t kBase = 0x0a00'0000;  // 10.0.0.0
+constexpr int kShortestPrefix = 8;
 
 double uniform(const RandomBits& random) {  // in (0, 1]
   return (static_cast<double>(random() >> 11) + 1) * 0x1.0p-53;
 }
 
 // Two addresses at the start and one at the end are never given.
-int prefix_for(std::size_t slots) { return 32 - static_cast<int>(std::bit_width(slots + 2)); }
+int prefix_for(std::size_t slots, double factor) {
+  const auto room = static_cast<std::size_t>(std::ceil(static_cast<double>(slots) * factor));
+  return std::max(kShortestPrefix, 32 - static_cast<int>(std::bit_width(room + 2)));
+}
 
 }  // namespace
 
@@ -34,6 +38,10 @@ Result<AttachmentSettings> check_settings(AttachmentSettings settings) {
   if (settings.attachments < 1 || settings.attachments > kMostAttachments)
     return wrong("--attachments: must be between 1 and 100000000");
   if (!(settings.rate >= 0)) return wrong("--rate: must not be negative");
+  if (settings.fill_rate && !(*settings.fill_rate >= 0))
+    return wrong("--fill-rate: must not be negative");
+  if (!(settings.subnet_size_factor >= 1 && settings.subnet_size_factor <= 1'000))
+    return wrong("--subnet-size-factor: must be between 1 and 1000");
   if (settings.poisson && settings.rate == 0) return wrong("--poisson: needs a --rate");
   if (settings.connections < 1 || settings.connections > 10'000)
     return wrong("--connections: must be between 1 and 10000");
@@ -48,9 +56,10 @@ std::vector<PlannedNetwork> plan_networks(const AttachmentSettings& settings,
     const double size = (1 + settings.bias) * settings.top_size /
                         std::pow(static_cast<double>(i) + settings.bias, settings.exponent);
     const auto slots = static_cast<std::size_t>(std::max(1.0, std::ceil(size)));
-    networks.push_back({.vni = first_vni + static_cast<std::uint32_t>(i - 1),
-                        .block = Cidr(Ip::v4(kBase), prefix_for(slots)),
-                        .slots = slots});
+    networks.push_back(
+        {.vni = first_vni + static_cast<std::uint32_t>(i - 1),
+         .block = Cidr(Ip::v4(kBase), prefix_for(slots, settings.subnet_size_factor)),
+         .slots = slots});
   }
   return networks;
 }
@@ -92,18 +101,31 @@ std::vector<Step> plan_steps(const AttachmentSettings& settings,
   return steps;
 }
 
-std::vector<Duration> plan_times(const AttachmentSettings& settings, std::size_t steps,
+std::vector<Duration> plan_times(double rate, bool poisson, std::size_t steps,
                                  const RandomBits& random) {
   std::vector<Duration> times(steps, Duration{0});
-  if (settings.rate == 0) return times;
-  const double mean = 1 / settings.rate;
+  if (rate == 0) return times;
+  const double mean = 1 / rate;
   double at = 0;
   for (Duration& time : times) {
     time = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(at));
     // An exponential tail is cut where it would only make the run longer.
-    at += settings.poisson ? std::min(-std::log(uniform(random)), 1'000.0) * mean : mean;
+    at += poisson ? std::min(-std::log(uniform(random)), 1'000.0) * mean : mean;
   }
   return times;
+}
+
+std::vector<Phase> plan_phases(const AttachmentSettings& settings, const std::vector<Step>& steps) {
+  std::size_t full = 0;
+  while (full < steps.size() && steps[full].kind == Step::Kind::create) ++full;
+  std::size_t last = steps.size();
+  while (last > full && steps[last - 1].kind == Step::Kind::remove) --last;
+  const double fill = settings.fill_rate.value_or(settings.rate);
+  std::vector<Phase> phases{{"warm-up", 0, full, fill},
+                            {"cruise", full, last, settings.rate},
+                            {"cool-down", last, steps.size(), fill}};
+  std::erase_if(phases, [](const Phase& phase) { return phase.begin == phase.end; });
+  return phases;
 }
 
 }  // namespace fairlead::bench

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,16 +23,19 @@ struct AttachmentSettings {
   double exponent = 1;         // network i has (1 + bias) * top / (i + bias)^exponent
   double bias = 0;
   std::uint64_t attachments = 450;  // created in all; each is deleted again in the end
-  double rate = 10;      // creates and deletes per second, together; 0: as fast as it goes
-  bool poisson = false;  // times between them: exponential instead of equal
+  double rate = 10;  // creates and deletes per second, together; 0: as fast as it goes
+  std::optional<double> fill_rate;  // of the warm-up and the cool-down; nothing: the same
+  bool poisson = false;             // times between them: exponential instead of equal
+  double subnet_size_factor = 1;    // blocks have room for so many times the network's size
   std::size_t connections = 8;
   std::vector<std::string> nodes;  // empty: every Node of the API
   bool round_robin = false;        // nodes in turn, not by chance
   bool ping = false;  // each new attachment pings one before it (needs fabric and agents)
-  std::string ping_program = "/usr/libexec/fairlead/ping-test";
+  std::string ping_program = "/usr/libexec/fairlead/ping-test";  // bench/ping-test
   Duration wait_after_create{0};    // with everything there, before the deletes begin
   Duration settle{10'000'000'000};  // for what is still to come, at the end of each part
   bool keep = false;
+  int server_pid = 0;      // 0: unknown
   std::string csv;         // file: one line for each attachment
   std::string prometheus;  // file: the figures in Prometheus' text format
 };
@@ -65,8 +69,18 @@ struct Step {
 std::vector<Step> plan_steps(const AttachmentSettings& settings,
                              const std::vector<PlannedNetwork>& networks, const RandomBits& random);
 
-// When each step is due, from the start.
-std::vector<Duration> plan_times(const AttachmentSettings& settings, std::size_t steps,
+// When each step is due, from the start, at that rate.
+std::vector<Duration> plan_times(double rate, bool poisson, std::size_t steps,
                                  const RandomBits& random);
+
+// Steps of one kind: [begin, end), each at its own rate.
+struct Phase {
+  const char* name;
+  std::size_t begin = 0, end = 0;
+  double rate = 0;
+};
+
+// Warm-up, cruise and cool-down of those steps; what has no steps is left out.
+std::vector<Phase> plan_phases(const AttachmentSettings& settings, const std::vector<Step>& steps);
 
 }  // namespace fairlead::bench

@@ -56,11 +56,49 @@ TEST(NetworkPlan, StepsNeverExceedTheSlotsAndEndEmpty) {
 
 TEST(NetworkPlan, TimesKeepTheRate) {
   for (const bool poisson : {false, true}) {
-    const auto times = plan_times({.rate = 100, .poisson = poisson}, 10'001, bits(4));
+    const auto times = plan_times(100, poisson, 10'001, bits(4));
     const double seconds = std::chrono::duration<double>(times.back()).count();
     EXPECT_NEAR(seconds, 100, poisson ? 5 : 1e-6);
     EXPECT_TRUE(std::ranges::is_sorted(times));
   }
+}
+
+// A released address is not given again at once: spare room keeps the next one from waiting.
+TEST(NetworkPlan, BlocksHaveSpareRoom) {
+  const auto prefix = [](double factor) {
+    const AttachmentSettings settings{.networks = 1, .top_size = 50, .subnet_size_factor = factor};
+    return plan_networks(settings, bits(1)).front().block.prefix();
+  };
+  EXPECT_EQ(prefix(1), 26);
+  EXPECT_EQ(prefix(2), 25);
+  EXPECT_EQ(prefix(4), 24);
+  EXPECT_EQ(prefix(1'000), 16);
+}
+
+// The three phases cover all steps, at the rates that were asked for.
+TEST(NetworkPlan, PhasesFollowTheSteps) {
+  AttachmentSettings settings{.networks = 1, .top_size = 10, .attachments = 25, .rate = 7};
+  const auto steps = plan_steps(settings, plan_networks(settings, bits(2)), bits(3));
+  const auto phases = [&] { return plan_phases(settings, steps); };
+  ASSERT_EQ(phases().size(), 3U);
+  EXPECT_EQ(phases()[0].end, 10U);
+  EXPECT_EQ(phases()[1].begin, 10U);
+  EXPECT_EQ(phases()[1].end, 40U);  // 15 times one goes and one comes
+  EXPECT_EQ(phases()[2].end, steps.size());
+  for (const Phase& phase : phases()) EXPECT_EQ(phase.rate, 7);
+  settings.fill_rate = 0;
+  EXPECT_EQ(phases()[0].rate, 0);
+  EXPECT_EQ(phases()[1].rate, 7);
+  EXPECT_EQ(phases()[2].rate, 0);
+}
+
+TEST(NetworkPlan, WithoutChurnThereIsNoCruise) {
+  const AttachmentSettings settings{.networks = 1, .top_size = 10, .attachments = 10};
+  const auto steps = plan_steps(settings, plan_networks(settings, bits(2)), bits(3));
+  const auto phases = plan_phases(settings, steps);
+  ASSERT_EQ(phases.size(), 2U);
+  EXPECT_STREQ(phases[0].name, "warm-up");
+  EXPECT_STREQ(phases[1].name, "cool-down");
 }
 
 TEST(NetworkPlan, PeersAreWeightedBySize) {
@@ -75,6 +113,8 @@ TEST(NetworkPlan, WrongSettingsNameTheFlag) {
   EXPECT_EQ(problem({}), "");
   EXPECT_TRUE(problem({.networks = 0}).starts_with("--networks"));
   EXPECT_TRUE(problem({.top_size = 0}).starts_with("--top-size"));
+  EXPECT_TRUE(problem({.fill_rate = -1}).starts_with("--fill-rate"));
+  EXPECT_TRUE(problem({.subnet_size_factor = 0.5}).starts_with("--subnet-size-factor"));
   EXPECT_TRUE(problem({.rate = 0, .poisson = true}).starts_with("--poisson"));
 }
 

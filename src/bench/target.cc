@@ -2,28 +2,9 @@
 
 #include <utility>
 
+#include "client/server_url.h"
+
 namespace fairlead::bench {
-namespace {
-
-Result<> parse_server(Target& target) {
-  std::string_view text = target.config.server;
-  target.tls = text.starts_with("https://");
-  if (!target.tls && !text.starts_with("http://"))
-    return fail(Code::invalid, "server \"" + std::string(text) + "\": must begin with https://");
-  text.remove_prefix(target.tls ? 8 : 7);
-  const std::size_t slash = text.find('/');
-  target.authority = text.substr(0, slash);
-  if (slash != std::string_view::npos) target.base_path = text.substr(slash);
-  while (target.base_path.ends_with('/')) target.base_path.pop_back();
-  const std::size_t bracket = target.authority.rfind(']');
-  const std::size_t host_end = bracket == std::string::npos ? 0 : bracket;
-  std::string address = target.authority;
-  if (address.find(':', host_end) == std::string::npos) address += target.tls ? ":443" : ":80";
-  FL_TRY(target.endpoint, runtime::Endpoint::parse(address));
-  return {};
-}
-
-}  // namespace
 
 Result<Target> load_target(runtime::Files& files, const std::string& path) {
   FL_TRY(const std::string text, files.read(path));
@@ -36,7 +17,11 @@ Result<Target> load_target(runtime::Files& files, const std::string& path) {
   Result<identity::ClientConfig> config = identity::resolve(*parsed, "", folder, read);
   if (!config) return fail(std::move(config).error().context(path));
   target.config = std::move(*config);
-  FL_CHECKED(parse_server(target));
+  FL_TRY(client::ServerUrl url, client::parse_server_url(target.config.server));
+  target.tls = url.tls;
+  target.endpoint = std::move(url.endpoint);
+  target.authority = std::move(url.authority);
+  target.base_path = std::move(url.path);
   std::string token = target.config.token;
   if (!target.config.token_file.empty()) {
     FL_TRY(token, files.read(target.config.token_file));

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "apimachinery/query.h"
+#include "base/encoding.h"
 #include "bench/api_load.h"
 #include "bench/http2_client.h"
 
@@ -89,7 +89,7 @@ Task<Result<>> WatchLoad::follow_stream(std::size_t watcher, std::string version
   const Call call{.target = fmt::format(
                       "{}?watch=true&resourceVersion={}&timeoutSeconds=3600&{}={}", collection_,
                       version, selector_.field ? "fieldSelector" : "labelSelector",
-                      apimachinery::percent_encode(selector_.selector(watcher)))};
+                      encode_percent(selector_.selector(watcher)))};
   http::Client& client = *clients_[watcher % clients_.size()];
   FL_CO_TRY(const std::unique_ptr<http::ClientStream> stream,
             co_await client.open(make_request(target_, call)));

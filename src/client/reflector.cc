@@ -1,15 +1,13 @@
 #include "client/reflector.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
 namespace fairlead::client {
 namespace {
 
-constexpr Duration kFirstPause = 800ms;
-constexpr Duration kLongestPause = 30s;
-constexpr Duration kForgiveAfter = 2min;
 constexpr std::uint64_t kWatchSeconds = 300;
 constexpr Duration kWatchGrace = 30s;
 
@@ -28,15 +26,20 @@ ListQuery Reflector::query() const {
 Task<void> Reflector::run() {
   for (;;) {
     Result<> outcome;
+    watching_since_.reset();
     if (!listed_) outcome = co_await list_all();
     if (outcome) outcome = co_await watch_once();
     if (outcome) continue;
     const Error& error = outcome.error();
     if (error.code == Code::cancelled) co_return;
     ++counters_.failures;
+    failing_ = true;
     if (error.code == Code::gone) {
-      newest_needed_ = !listed_;
+      // What we know is too old to go on from, as after a restart of the server: the newest, then,
+      // and at once if this was not so the last time, too.
       listed_ = false;
+      newest_needed_ = true;
+      if (!std::exchange(started_over_, true)) continue;
     }
     // What only a person can put right is worth a person's attention; the rest passes.
     const bool refused = error.code == Code::forbidden || error.code == Code::unauthorized;
@@ -48,13 +51,8 @@ Task<void> Reflector::run() {
 }
 
 Task<Result<>> Reflector::back_off() {
-  const Instant now = runtime_.now();
-  if (now - last_failure_ > kForgiveAfter) pause_ = kFirstPause;
-  last_failure_ = now;
-  const Duration jitter = pause_ * static_cast<std::int64_t>(runtime_.random() % 1000) / 1000;
-  const Duration wait = pause_ + jitter;
-  pause_ = std::min(pause_ * 2, kLongestPause);
-  co_return co_await runtime::sleep(runtime_, wait);
+  co_return co_await runtime::sleep(
+      runtime_, patience_.wait(runtime_.now(), watching_since_, runtime_.random()));
 }
 
 Task<Result<>> Reflector::list_all() {
@@ -62,7 +60,7 @@ Task<Result<>> Reflector::list_all() {
   std::vector<Json> objects;
   ListQuery page = query();
   page.limit = options_.page;
-  if (!newest_needed_) page.resource_version = version_.empty() ? "0" : version_;
+  if (!newest_needed_ && !options_.newest) page.resource_version = "0";
   ListResult result;
   do {
     FL_CO_TRY(result, co_await client_.list(options_.resource, page));
@@ -84,6 +82,8 @@ Task<Result<>> Reflector::watch_once() {
   const std::chrono::seconds timeout(kWatchSeconds + runtime_.random() % kWatchSeconds);
   FL_CO_TRY(const std::unique_ptr<WatchStream> stream,
             co_await client_.watch(options_.resource, from, timeout));
+  watching_since_ = runtime_.now();
+  failing_ = false;
   // The server ends the stream at its time limit. If nothing ends it, the connection is dead
   // without our knowing (HTTP/1.1 has no way to ask), and it is given up a little later.
   const Instant deadline = runtime_.now() + timeout + kWatchGrace;
@@ -92,6 +92,7 @@ Task<Result<>> Reflector::watch_once() {
     FL_CO_TRY(
         std::optional<WatchEvent> event,
         co_await runtime::with_timeout(runtime_, deadline - runtime_.now(), std::move(waiting)));
+    started_over_ = false;
     if (!event) co_return Result<>{};
     std::string version(wire::find_string(event->object, "metadata.resourceVersion"));
     switch (event->type) {

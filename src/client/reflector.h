@@ -1,15 +1,17 @@
 // Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
 //
-// client-go's rules: the first list may come from the server's cache, later ones are not older than
-// what was seen; a watch resumes from the last version seen, bookmarks included; 410 means list
-// anew; failures back off from 0.8 s to 30 s with jitter. Nothing is decided here about what
-// objects mean: the Sink gets a whole list (replace) or one change at a time.
+// client-go's rules: the first list may come from the server's cache (unless `newest`), later ones
+// are the newest; a watch resumes from the last version seen, bookmarks included; 410 means list
+// anew; failures back off (patience.h). Nothing is decided here about what objects mean: the Sink
+// gets a whole list (replace) or one change at a time.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "client/patience.h"
 #include "client/rest_client.h"
 #include "runtime/runtime.h"
 
@@ -30,6 +32,10 @@ struct ReflectorOptions {
   std::string label_selector;
   std::string field_selector;
   std::size_t page = 500;
+  // The first list shows everything that was acknowledged before it was asked for, whichever server
+  // answers. For those who must not see the past again: one who acted on what it saw and started
+  // anew.
+  bool newest = false;
 };
 
 struct ReflectorCounters {
@@ -50,6 +56,8 @@ class Reflector {
   // The version that the sink shows; empty before the first list.
   const std::string& version() const { return version_; }
   const ReflectorCounters& counters() const { return counters_; }
+  // True while the last attempt failed: what the sink shows may be out of date.
+  bool failing() const { return failing_; }
 
  private:
   Task<Result<>> list_all();
@@ -63,9 +71,11 @@ class Reflector {
   ObjectSink& sink_;
   std::string version_;
   bool listed_ = false;
-  bool newest_needed_ = false;  // the last list was refused as too old: ask for the newest
-  Duration pause_{};
-  Instant last_failure_{};
+  bool failing_ = false;
+  bool newest_needed_ = false;             // something was refused as too old: ask for the newest
+  bool started_over_ = false;              // for that reason, and nothing has been told since
+  std::optional<Instant> watching_since_;  // nullopt: the watch, if any, was refused
+  Patience patience_;
   ReflectorCounters counters_;
 };
 

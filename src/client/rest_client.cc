@@ -4,7 +4,8 @@
 #include <charconv>
 #include <utility>
 
-#include "apimachinery/query.h"
+#include "base/encoding.h"
+#include "client/server_url.h"
 #include "identity/authority.h"
 
 namespace fairlead::client {
@@ -14,40 +15,11 @@ constexpr Duration kTokenFileInterval = 60s;
 constexpr std::size_t kMaxWatchFrame = 16 << 20;
 constexpr std::chrono::seconds kLongestRetryAfter{30};
 
-struct Url {
-  bool tls = true;
-  runtime::Endpoint endpoint;
-  std::string authority;
-  std::string path;
-};
-
-Result<Url> parse_url(std::string_view text) {
-  Url url;
-  if (text.starts_with("https://")) {
-    text.remove_prefix(8);
-  } else if (text.starts_with("http://")) {
-    text.remove_prefix(7);
-    url.tls = false;
-  } else {
-    return fail(Code::invalid, "server \"" + std::string(text) + "\": must begin with https://");
-  }
-  const std::size_t slash = text.find('/');
-  url.authority = text.substr(0, slash);
-  if (slash != std::string_view::npos) url.path = text.substr(slash);
-  while (url.path.ends_with('/')) url.path.pop_back();
-  const std::size_t bracket = url.authority.rfind(']');
-  const bool has_port =
-      url.authority.find(':', bracket == std::string::npos ? 0 : bracket) != std::string::npos;
-  FL_TRY(url.endpoint, runtime::Endpoint::parse(
-                           has_port ? url.authority : url.authority + (url.tls ? ":443" : ":80")));
-  return url;
-}
-
 void add_parameter(std::string& target, std::string_view name, std::string_view value) {
   if (value.empty()) return;
   target.push_back(target.find('?') == std::string::npos ? '?' : '&');
   target.append(name).push_back('=');
-  target.append(apimachinery::percent_encode(value));
+  target.append(encode_percent(value));
 }
 
 std::string list_target(const ResourceName& resource, const ListQuery& query) {
@@ -130,7 +102,7 @@ std::string ResourceName::path(std::string_view namespace_name, std::string_view
   std::string path = group.empty() ? "/api/" + version : "/apis/" + group + "/" + version;
   const auto add = [&path](std::string_view part) {
     path.push_back('/');
-    path.append(apimachinery::percent_encode(part));
+    path.append(encode_percent(part));
   };
   if (namespaced && !namespace_name.empty()) {
     add("namespaces");
@@ -146,7 +118,7 @@ Result<std::unique_ptr<RestClient>> RestClient::open(runtime::Runtime& runtime,
                                                      identity::ClientConfig config,
                                                      RestOptions options) {
   FL_CHECKED(identity::check_config(config));
-  FL_TRY(Url url, parse_url(config.server));
+  FL_TRY(ServerUrl url, parse_server_url(config.server));
   http::ClientOptions transport;
   transport.http2_prior_knowledge = !url.tls && options.http2_without_tls;
   transport.endpoints.push_back(url.endpoint);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "client/server_url.h"
+
 namespace fairlead::client {
 namespace {
 
@@ -30,6 +32,21 @@ TEST(ErrorOfStatus, CodesSayWhatToDo) {
   EXPECT_EQ(code(503), Code::unavailable);
   EXPECT_EQ(code(500), Code::timeout);
   EXPECT_EQ(error_of_status(502, Json(nullptr)).message, "the API answered 502");
+}
+
+// The server of a kubeconfig, taken apart.
+TEST(ServerUrl, Parts) {
+  const auto whole = parse_server_url("https://api.example:6443/base/");
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->tls);
+  EXPECT_EQ(whole->endpoint.to_string(), "api.example:6443");
+  EXPECT_EQ(whole->authority, "api.example:6443");
+  EXPECT_EQ(whole->path, "/base");
+  EXPECT_EQ(parse_server_url("https://192.0.2.1")->endpoint.port, 443);
+  EXPECT_EQ(parse_server_url("http://[2001:db8::1]")->endpoint.port, 80);
+  EXPECT_EQ(parse_server_url("https://[2001:db8::1]:7/")->endpoint.port, 7);
+  for (const char* bad : {"", "api:6443", "ftp://api", "https://api:0x"})
+    EXPECT_FALSE(parse_server_url(bad)) << bad;
 }
 
 }  // namespace

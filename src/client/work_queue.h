@@ -37,7 +37,14 @@ class WorkQueue {
  public:
   explicit WorkQueue(runtime::Runtime& runtime, BackoffLimits limits = {},
                      std::optional<WorkQueueMetrics> metrics = {})
-      : runtime_(runtime), limits_(limits), metrics_(metrics) {}
+      : runtime_(runtime), limits_(limits), metrics_(metrics) {
+    if (metrics_) *metrics_->in_hand = [this] { return in_hand(); };
+  }
+  ~WorkQueue() {
+    if (metrics_) *metrics_->in_hand = nullptr;
+  }
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
 
   void add(const Key& key) {
     if (shut_down_ || !dirty_.emplace(key, runtime_.now()).second) return;
@@ -112,6 +119,14 @@ class WorkQueue {
 
   std::size_t depth() const { return queue_.size(); }
   std::size_t in_work() const { return working_.size(); }
+  WorkInHand in_hand() const {
+    WorkInHand sum;
+    for (const auto& [key, since] : working_) {
+      sum.seconds += seconds_since(since);
+      sum.longest = std::max(sum.longest, seconds_since(since));
+    }
+    return sum;
+  }
   const WorkQueueCounters& counters() const { return counters_; }
 
  private:

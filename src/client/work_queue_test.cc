@@ -128,8 +128,11 @@ TEST(WorkQueueMetrics, FollowTheQueue) {
   says("workqueue_queue_duration_seconds_count{name=\"things\"} 2");
   says("workqueue_queue_duration_seconds_sum{name=\"things\"} 4");
   runtime.advance(3s);
+  says("workqueue_unfinished_work_seconds{name=\"things\"} 6");
+  says("workqueue_longest_running_processor_seconds{name=\"things\"} 3");
   queue.retry("a");
   queue.done("a");
+  says("workqueue_unfinished_work_seconds{name=\"things\"} 3");
   says("workqueue_retries_total{name=\"things\"} 1");
   says("workqueue_work_duration_seconds_sum{name=\"things\"} 3");
   // A key that is added while in work counts as waiting once it may be taken.

@@ -194,5 +194,22 @@ TEST(Expirer, LastWritten) {
   EXPECT_EQ(last_written(many), at("2030-01-01T02:00:00Z"));
 }
 
+// However many are told, the newest stay and no more.
+TEST(Expirer, KeepsTheNewest) {
+  apiserver::TestServer server;
+  Expirer expirer(server.runtime, server.catalog, server.cache, server.api.writer(), 3);
+  runtime::Scope scope(server.runtime);
+  for (const char* name : {"e", "d", "c", "b", "a"})
+    server.create("/api/v1/namespaces/default/events", event(name, server.runtime.wall_now()));
+  scope.spawn(expirer.run());
+  server.runtime.advance(31s);
+  std::string left;
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    if (server.exists(fmt::format("/api/v1/namespaces/default/events/{}", name))) left += name;
+  EXPECT_EQ(left, "abc");
+  scope.cancel();
+  server.runtime.settle();
+}
+
 }  // namespace
 }  // namespace fairlead::controllers

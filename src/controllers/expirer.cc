@@ -29,7 +29,7 @@ Task<void> Expirer::run() {
   for (;;) {
     const Result<> slept = co_await runtime::sleep(runtime_, kInterval);
     if (!slept) co_return;
-    for (const auto& kind : catalog_.kinds())
+    for (const resource::Kind* kind : catalog_.stored_kinds())
       if (kind->time_to_live.count() > 0) co_await sweep(*kind);
   }
 }
@@ -39,10 +39,15 @@ Task<void> Expirer::sweep(const resource::Kind& kind) {
   const resource::Moment limit = now - kind.time_to_live;
   const std::int64_t limit_seconds =
       std::chrono::floor<std::chrono::seconds>(limit.time_since_epoch()).count();
-  std::vector<watchcache::ObjectRef> expired;
-  for (const auto& [key, object] : cache_.of(kind).objects())
-    if (object->created_at < limit_seconds && last_written(object->decode()) < limit)
-      expired.push_back(object);
+  std::vector<watchcache::ObjectRef> expired, kept;
+  for (const auto& [key, object] : cache_.of(kind).objects()) {
+    const bool old = object->created_at < limit_seconds && last_written(object->decode()) < limit;
+    (old ? expired : kept).push_back(object);
+  }
+  if (kept.size() > most_) {
+    std::ranges::sort(kept, {}, [](const watchcache::ObjectRef& object) { return object->place; });
+    expired.insert(expired.end(), kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most_));
+  }
   for (const watchcache::ObjectRef& object : expired) {
     const apiserver::Answer<> deleted =
         co_await delete_object(writer_, ObjectId::of(kind, *object), object->uid,

@@ -1,5 +1,5 @@
 // Expirer: removes objects of kinds with a time to live (Events) when it has passed since they were
-// last written.
+// last written, and the oldest when there are too many: who tells much must not fill the memory.
 #pragma once
 
 #include "apiserver/object_writer.h"
@@ -14,9 +14,11 @@ resource::Moment last_written(const Json& object);
 
 class Expirer {
  public:
+  // `most`: so many of one kind that expires stay.
   Expirer(runtime::Runtime& runtime, const resource::Catalog& catalog,
-          watchcache::WatchCache& cache, apiserver::ObjectWriter& writer)
-      : runtime_(runtime), catalog_(catalog), cache_(cache), writer_(writer) {}
+          watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+          std::size_t most = 10'000)
+      : runtime_(runtime), catalog_(catalog), cache_(cache), writer_(writer), most_(most) {}
 
   // Looks every half minute, until cancelled.
   Task<void> run();
@@ -28,6 +30,7 @@ class Expirer {
   const resource::Catalog& catalog_;
   watchcache::WatchCache& cache_;
   apiserver::ObjectWriter& writer_;
+  std::size_t most_;
 };
 
 }  // namespace fairlead::controllers

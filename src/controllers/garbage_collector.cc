@@ -40,7 +40,7 @@ GarbageCollector::GarbageCollector(runtime::Runtime& runtime, const resource::Ca
 
 void GarbageCollector::rebuild() {
   dependents_.clear();
-  for (const auto& kind : catalog_.kinds()) {
+  for (const resource::Kind* kind : catalog_.stored_kinds()) {
     for (const auto& [key, object] : cache_.of(*kind).objects()) {
       const ObjectId id = ObjectId::of(*kind, *object);
       index(id, *object);

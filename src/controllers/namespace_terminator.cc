@@ -102,7 +102,7 @@ Task<Answer<>> NamespaceTerminator::reconcile(std::string name) {
 Task<Answer<bool>> NamespaceTerminator::empty_out(std::string name) {
   bool empty = true;
   std::optional<apiserver::Status> failure;
-  for (const auto& kind : catalog_.kinds()) {
+  for (const resource::Kind* kind : catalog_.stored_kinds()) {
     if (!kind->namespaced) continue;
     watchcache::Selection inside;
     inside.namespace_name = name;

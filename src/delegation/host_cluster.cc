@@ -51,7 +51,8 @@ HostCluster::HostCluster(runtime::Runtime& runtime, std::unique_ptr<client::Rest
       certificates_(std::make_shared<identity::X509Authenticator>(identity::TrustStore())),
       tokens_(std::make_shared<DelegatedAuthenticator>(runtime, poster(*client_))),
       authorizer_(runtime, poster(*client_)),
-      namespaces_(runtime, *client_) {}
+      namespaces_(runtime, *client_),
+      events_(*client_) {}
 
 Result<std::unique_ptr<HostCluster>> HostCluster::open(runtime::Runtime& runtime,
                                                        identity::ClientConfig config) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "client/remote_events.h"
 #include "client/rest_client.h"
 #include "delegation/delegated_authenticator.h"
 #include "delegation/delegated_authorizer.h"
@@ -43,6 +44,7 @@ class HostCluster final : private client::ObjectSink {
   std::shared_ptr<DelegatedAuthenticator> tokens() { return tokens_; }
   DelegatedAuthorizer& authorizer() { return authorizer_; }
   HostNamespaces& namespaces() { return namespaces_; }
+  client::EventSink& events() { return events_; }
 
   // PEM of every authority whose client certificates concern the host: the TLS layer asks for them.
   // The callback is called whenever it changed.
@@ -64,6 +66,7 @@ class HostCluster final : private client::ObjectSink {
   std::shared_ptr<DelegatedAuthenticator> tokens_;
   DelegatedAuthorizer authorizer_;
   HostNamespaces namespaces_;
+  client::RemoteEvents events_;
   std::string taken_;  // the ConfigMap's data that is in force, as text
   std::string client_authorities_;
   std::function<void()> on_change_;

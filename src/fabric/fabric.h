@@ -65,6 +65,7 @@ struct Audit {
   std::size_t missing = 0;     // stations, or parts of them
   std::size_t unexpected = 0;  // of ours, but not desired
   std::vector<Outcome> failed;
+  std::vector<std::string> made;  // stations whose interface was not there, and is now
 };
 
 class Fabric {

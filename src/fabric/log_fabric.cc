@@ -64,7 +64,8 @@ Task<Result<Audit>> LogFabric::audit(const Desired& desired) {
     ids.push_back(id);
     ++audit.missing;
   }
-  for (const std::string& id : ids) bring(desired, id);
+  for (const std::string& id : ids)
+    if (bring(desired, id).made_interface) audit.made.push_back(id);
   co_return audit;
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "http/gzip.h"
-#include "http/target.h"
 
 namespace fairlead::http {
 namespace {
@@ -27,42 +26,6 @@ TEST(Response, BodyIsItsPieces) {
   response.body = {Bytes(std::string("ab")), Bytes::literal("cd"), Bytes()};
   EXPECT_EQ(response.body_size(), 4u);
   EXPECT_EQ(response.body_text(), "abcd");
-}
-
-// Escapes need two hex digits, and no decoded text contains NUL.
-TEST(Target, PercentDecodingIsStrict) {
-  EXPECT_EQ(percent_decode("a%2Fb%20c").value(), "a/b c");
-  EXPECT_EQ(percent_decode("a+b").value(), "a+b");
-  EXPECT_EQ(percent_decode("a+b", true).value(), "a b");
-  for (const char* bad : {"%", "%4", "%zz", "a%0", "%00", "%4%41"})
-    EXPECT_FALSE(percent_decode(bad).has_value()) << bad;
-  EXPECT_EQ(percent_encode("a/b ä~"), "a%2Fb%20%C3%A4~");
-}
-
-// Parameters keep order and repetition; what is encoded reads back.
-TEST(Target, QueriesAreMultimaps) {
-  const auto target = parse_target("/api?labelSelector=a%3Db&x&x=2&&y=");
-  ASSERT_TRUE(target);
-  EXPECT_EQ(target->path, "/api");
-  EXPECT_EQ(target->query.get("labelSelector"), "a=b");
-  EXPECT_TRUE(target->query.has("x"));
-  EXPECT_EQ(target->query.all("x"), (std::vector<std::string_view>{"", "2"}));
-  EXPECT_TRUE(target->query.has("y"));
-  EXPECT_FALSE(target->query.has("z"));
-  EXPECT_FALSE(parse_target("/a?b=%G").has_value());
-  const Query query{{"a b", "c&d"}, {"e", "="}};
-  const auto again = Query::parse(query.encode());
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->get("a b"), "c&d");
-  EXPECT_EQ(again->get("e"), "=");
-}
-
-// An escaped slash stays inside its segment, and nothing climbs out of a path.
-TEST(Target, PathsAreSegments) {
-  EXPECT_EQ(path_segments("/a/b%2Fc/").value(), (std::vector<std::string>{"a", "b/c", ""}));
-  EXPECT_EQ(path_segments("/").value(), (std::vector<std::string>{""}));
-  for (const char* bad : {"", "a", "/a/../b", "/.", "/%2e%2e/x", "/%"})
-    EXPECT_FALSE(path_segments(bad).has_value()) << bad;
 }
 
 // Compressed pieces inflate to the same bytes, whatever the cuts on either side.

@@ -76,12 +76,12 @@ Decision decide_condition(Condition condition, const Attributes& wanted, Verbs v
     case Condition::always:
       return Decision::allow();
     case Condition::own_name:
-      if (wanted.name == node) return Decision::allow();
+      // The name of a create may not be known yet; admit_write() looks at the object.
+      if (wanted.name == node || (verb == kCreate && wanted.name.empty())) return Decision::allow();
       return Decision::deny("a node may use only the object of its own name");
     case Condition::own_lease:
       if (!is_node_lease_namespace(wanted.namespace_))
         return Decision::deny("a node's lease is in " + std::string(kNodeLeaseNamespace));
-      // The name of a create may not be known yet; admit_write() looks at the object.
       if (wanted.name == node || (verb == kCreate && wanted.name.empty())) return Decision::allow();
       return Decision::deny("a node may use only the lease of its own name");
     case Condition::relevant_attachment:
@@ -112,10 +112,22 @@ std::string_view string_at(const Json* object, std::string_view path) {
 bool event_is_of(const Json& event, std::string_view node, bool must_say_so) {
   const std::string_view host = wire::find_string(event, "source.host");
   const std::string_view instance = wire::find_string(event, "reportingInstance");
-  const std::string_view old_host = wire::find_string(event, "deprecatedSource.host");
-  for (const std::string_view said : {host, instance, old_host})
+  for (const std::string_view said : {host, instance})
     if (!said.empty() && said != node) return false;
-  return !must_say_so || !host.empty() || !instance.empty() || !old_host.empty();
+  return !must_say_so || !host.empty() || !instance.empty();
+}
+
+// Whether it tells of what is on the node: an attachment there, or what has the node's name.
+bool event_is_about(const Json& event, std::string_view node, const NodeFacts* facts) {
+  const std::string_view kind = wire::find_string(event, "involvedObject.kind");
+  const std::string_view api = wire::find_string(event, "involvedObject.apiVersion");
+  const std::string_view name = wire::find_string(event, "involvedObject.name");
+  const bool ours =
+      api.starts_with(kFairleadGroup) && api.substr(kFairleadGroup.size()).starts_with('/');
+  if ((api == "v1" && kind == "Node") || (ours && kind == "NodeReport")) return name == node;
+  if (!ours || kind != "NetworkAttachment" || !facts) return false;
+  const std::string_view home = wire::find_string(event, "involvedObject.namespace");
+  return facts->placement(node, home, name) == Placement::here;
 }
 
 std::vector<std::string> texts(std::initializer_list<std::string_view> views) {
@@ -240,7 +252,8 @@ RuleList RoleAuthorizer::rules_for(const User& user, std::string_view namespace_
   return list;
 }
 
-Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired) {
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired,
+                     const NodeFacts* facts) {
   if (!wanted.user) return Decision::deny("no user");
   const Roles roles = roles_of(*wanted.user);
   // Several roles: the others were granted the write without looking at objects.
@@ -251,7 +264,8 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
         string_at(current, "spec.node") == node && string_at(desired, "spec.node") == node;
     return here ? Decision::allow() : Decision::deny("the attachment is on another node");
   }
-  if (wanted.resource == "leases" || (wanted.resource == "nodes" && wanted.group.empty())) {
+  if (wanted.resource == "leases" || (wanted.resource == "nodes" && wanted.group.empty()) ||
+      (wanted.resource == "nodereports" && wanted.group == kFairleadGroup)) {
     const Json* object = desired ? desired : current;
     const bool own = string_at(object, "metadata.name") == node;
     return own ? Decision::allow() : Decision::deny("a node may write only what has its own name");
@@ -259,7 +273,9 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
   if (wanted.resource == "events") {
     const bool own = (!current || event_is_of(*current, node, true)) &&
                      (!desired || event_is_of(*desired, node, false));
-    return own ? Decision::allow() : Decision::deny("the event is another node's");
+    if (!own) return Decision::deny("the event is another node's");
+    const bool about_own = !desired || event_is_about(*desired, node, facts);
+    return about_own ? Decision::allow() : Decision::deny("the event is about another node's");
   }
   const bool review =
       wanted.group == "authorization.k8s.io" || wanted.group == "authentication.k8s.io";

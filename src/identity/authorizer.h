@@ -129,8 +129,10 @@ class UnionAuthorizer final : public Authorizer {
 };
 
 // The second look, at the objects: `current` is what the store holds (null on create), `desired`
-// what would be stored (null on delete). Only the node role is restricted here. Pure.
-Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired);
+// what would be stored (null on delete). Only the node role is restricted here. `facts` null:
+// nothing is known about nodes. Pure.
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired,
+                     const NodeFacts* facts);
 
 // A node's list or watch that is allowed only because a virtual network is relevant to the node:
 // the server must end the watch when NodeFacts::relevant(node, vni) becomes false.

@@ -181,6 +181,14 @@ TEST(RoleAuthorizer, node) {
           {{"delete", kOurs, "networkattachments", "", "default", "mine"}, false},
           {{"create", kOurs, "networkattachments", "", "default"}, false},
 
+          {{"create", kOurs, "nodereports"}, true},  // its name is looked at by admit_write()
+          {{"get", kOurs, "nodereports", "", "", "n1"}, true},
+          {{"patch", kOurs, "nodereports", "", "", "n1"}, true},
+          {{"patch", kOurs, "nodereports", "", "", "n2"}, false},
+          {{"get", kOurs, "nodereports", "", "", "n2"}, false},
+          {{"list", kOurs, "nodereports"}, false},
+          {{"delete", kOurs, "nodereports", "", "", "n1"}, false},
+
           {{"get", "", "nodes", "", "", "n1"}, true},
           {{"get", "", "nodes", "", "", "n2"}, false},
           {{"list", "", "nodes"}, false},
@@ -281,33 +289,65 @@ Json attachment_on(std::string_view node) {
 
 // The second look refuses what the names in the request did not show.
 TEST(AdmitWrite, node_writes_only_its_own_objects) {
+  const World world;
   const User node = node_user("n1"), controller = member("c", {"fairlead:controllers"});
   const Json mine = attachment_on("n1"), theirs = attachment_on("n2");
   const Wish status{"update", kOurs, "networkattachments", "status", "default", "a"};
-  EXPECT_TRUE(admit_write(attributes(node, status), &mine, &mine).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, status), &theirs, &theirs).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, status), &mine, &theirs).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, status), &theirs, &mine).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, status), nullptr, &mine).allowed);
-  EXPECT_TRUE(admit_write(attributes(controller, status), &theirs, &theirs).allowed);
+  EXPECT_TRUE(admit_write(attributes(node, status), &mine, &mine, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, status), &theirs, &theirs, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, status), &mine, &theirs, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, status), &theirs, &mine, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, status), nullptr, &mine, &world).allowed);
+  EXPECT_TRUE(admit_write(attributes(controller, status), &theirs, &theirs, &world).allowed);
 
   const Wish lease{"create", "coordination.k8s.io", "leases", "", "fairlead-node-lease"};
   const Json own_lease = JsonObject{{"metadata", JsonObject{{"name", "n1"}}}};
   const Json other_lease = JsonObject{{"metadata", JsonObject{{"name", "n2"}}}};
-  EXPECT_TRUE(admit_write(attributes(node, lease), nullptr, &own_lease).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, lease), nullptr, &other_lease).allowed);
+  EXPECT_TRUE(admit_write(attributes(node, lease), nullptr, &own_lease, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, lease), nullptr, &other_lease, &world).allowed);
+
+  const Wish report{"create", kOurs, "nodereports"};
+  EXPECT_TRUE(admit_write(attributes(node, report), nullptr, &own_lease, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, report), nullptr, &other_lease, &world).allowed);
 
   const Wish event{"patch", "", "events", "", "default", "e"};
-  const Json own_event = JsonObject{{"source", JsonObject{{"host", "n1"}}}};
-  const Json other_event = JsonObject{{"reportingInstance", "n2"}};
-  const Json unsigned_event = JsonObject{{"reason", "x"}};
-  EXPECT_TRUE(admit_write(attributes(node, event), &own_event, &own_event).allowed);
-  EXPECT_TRUE(admit_write(attributes(node, event), nullptr, &unsigned_event).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, event), nullptr, &other_event).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, event), &other_event, &own_event).allowed);
-  EXPECT_FALSE(admit_write(attributes(node, event), &unsigned_event, &own_event).allowed);
+  const JsonObject about_mine{{"apiVersion", "fairlead.dev/v1alpha1"},
+                              {"kind", "NetworkAttachment"},
+                              {"namespace", "default"},
+                              {"name", "mine"}};
+  const Json own_event =
+      JsonObject{{"source", JsonObject{{"host", "n1"}}}, {"involvedObject", about_mine}};
+  const Json other_event = JsonObject{{"reportingInstance", "n2"}, {"involvedObject", about_mine}};
+  const Json unsigned_event = JsonObject{{"reason", "x"}, {"involvedObject", about_mine}};
+  EXPECT_TRUE(admit_write(attributes(node, event), &own_event, &own_event, &world).allowed);
+  EXPECT_TRUE(admit_write(attributes(node, event), nullptr, &unsigned_event, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, event), nullptr, &other_event, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, event), &other_event, &own_event, &world).allowed);
+  EXPECT_FALSE(admit_write(attributes(node, event), &unsigned_event, &own_event, &world).allowed);
 
-  EXPECT_FALSE(admit_write(attributes(node, {"update", "", "configmaps"}), &mine, &mine).allowed);
+  // Of what is on it, and of nothing else.
+  const auto about = [&](std::string_view api, std::string_view kind, std::string_view name) {
+    const Json told = JsonObject{
+        {"source", JsonObject{{"host", "n1"}}},
+        {"involvedObject",
+         JsonObject{
+             {"apiVersion", api}, {"kind", kind}, {"namespace", "default"}, {"name", name}}}};
+    return admit_write(attributes(node, event), nullptr, &told, &world).allowed;
+  };
+  constexpr std::string_view kOurVersion = "fairlead.dev/v1alpha1";
+  EXPECT_TRUE(about(kOurVersion, "NetworkAttachment", "pending"));
+  EXPECT_FALSE(about(kOurVersion, "NetworkAttachment", "neighbour"));
+  EXPECT_FALSE(about(kOurVersion, "NetworkAttachment", "absent"));
+  EXPECT_FALSE(about("fairlead.devil/v1", "NetworkAttachment", "mine"));
+  EXPECT_TRUE(about("v1", "Node", "n1"));
+  EXPECT_FALSE(about("v1", "Node", "n2"));
+  EXPECT_TRUE(about(kOurVersion, "NodeReport", "n1"));
+  EXPECT_FALSE(about(kOurVersion, "Subnet", "n1"));
+  EXPECT_FALSE(about("v1", "Secret", "n1"));
+  EXPECT_FALSE(admit_write(attributes(node, event), nullptr, &own_event, nullptr).allowed);
+
+  EXPECT_FALSE(
+      admit_write(attributes(node, {"update", "", "configmaps"}), &mine, &mine, &world).allowed);
 }
 
 // Only a node's watch of a network it shares is tied to relevance.

@@ -45,6 +45,7 @@ constexpr RoleRule kRoleRules[] = {
     {node, kRead, kFairleadGroup, "iplocks", ""},
     {node, kRead, kFairleadGroup, "networkattachments", "", relevant_attachment},
     {node, kGet | kModify, kFairleadGroup, "networkattachments", "status", own_attachment},
+    {node, kGet | kCreate | kModify, kFairleadGroup, "nodereports", "", own_name},
     {node, kRead, "", "nodes", "", own_name},
     {node, kGet | kModify, "", "nodes", "status", own_name},
     {node, kGet | kList | kWatch | kCreate | kModify | kDelete, "coordination.k8s.io", "leases", "",

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time_text.h"
 #include "ipam/address_metrics.h"
+#include "ipam/happenings.h"
 #include "ipam/interlock_support.h"
 #include "resource/ip_lock.h"
 #include "runtime/scope.h"
@@ -76,15 +77,16 @@ bool is_as_decided_on(const Json& live, const Assignment& assignment) {
 
 }  // namespace
 
-AddressController::AddressController(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                                     NetworkIndex& index, apiserver::ObjectWriter& writer,
-                                     metrics::Registry& metrics)
+AddressController::AddressController(runtime::Runtime& runtime, NetworkIndex& index,
+                                     apiserver::ObjectWriter& writer, client::EventRecorder& events,
+                                     metrics::Registry& metrics,
+                                     std::optional<client::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
-      nodes_(catalog.find("", "v1", "nodes")),
       index_(index),
       writer_(writer),
+      events_(events),
       metrics_(std::make_unique<AddressMetrics>(metrics)),
-      queue_(runtime, kBackoff) {
+      queue_(runtime, kBackoff, queue_metrics) {
   index.listen(
       {.attachment = [this](auto* before, auto* after) { notice_attachment(before, after); },
        .subnet = [this](auto* before, auto* after) { notice_subnet(before, after); },
@@ -106,6 +108,7 @@ void AddressController::notice_attachment(const AttachmentFacts* before,
 }
 
 void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFacts* after) {
+  if (const auto happening = happening_of(before, after)) events_.record(*happening);
   const SubnetFacts& known = after ? *after : *before;
   const bool matters = !before || !after || before->uid != after->uid ||
                        before->validated != after->validated || before->errors != after->errors;
@@ -167,6 +170,12 @@ void AddressController::enqueue_all() {
     queue_.add(key);
   for (const auto& [key, object] : index_.cache().of(index_.subnets()).objects())
     if (!index_.subnet(key)->validated) queue_.add(kSubnetMark + key);
+}
+
+std::size_t AddressController::waiting() const {
+  std::size_t count = 0;
+  for (const auto& [subnet, keys] : waiting_) count += keys.size();
+  return count;
 }
 
 Task<void> AddressController::run() {
@@ -346,8 +355,8 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
     if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
       return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     const Json attachment = owner->decode();
-    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, lock->vni, attachment);
-    if (nodes.empty()) return Change{.kind = Change::Kind::erase, .object = *live};
+    const NodesToAwait nodes = nodes_to_await(index_, lock->vni, attachment);
+    if (nodes.nobody()) return Change{.kind = Change::Kind::erase, .object = *live};
     return Change{.kind = Change::Kind::put,
                   .object = released_lock(*live, *lock, attachment, nodes, runtime_.wall_now())};
   };
@@ -381,6 +390,9 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
     if (!current)
       return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
                                            context.name, "decided on what has changed since"));
+    assignment->spec_written = write_time(*live, "spec");
+    const Json* contention = wire::find(*live, "status.addressContention");
+    assignment->contended = contention && contention->is_bool() && contention->get_bool();
     Json object = *live;
     fill_status(object, *assignment);
     return apiserver::plan_update(context, live, std::move(object));
@@ -394,15 +406,14 @@ void AddressController::settle(const Assignment& assignment, bool written) {
     wake_one(assignment.subnet);
     return;
   }
+  if (const auto happening = happening_of(assignment)) events_.record(*happening);
   if (assignment.exhausted || !assignment.wanted.empty()) wait_for_address(assignment);
   wake_one(assignment.subnet);
   const bool fresh = (assignment.ipv4 && assignment.ipv4->reserved) ||
                      (assignment.ipv6 && assignment.ipv6->reserved);
   if (!fresh) return;
-  const ObjectRef object = index_.cache().of(index_.attachments()).find(assignment.attachment);
-  if (object)
-    metrics_->assigned(spec_write_time(object->decode()), assignment.subnet_written,
-                       runtime_.wall_now());
+  metrics_->assigned(assignment.spec_written, assignment.subnet_written, assignment.contended,
+                     runtime_.wall_now());
 }
 
 void AddressController::wait_for_address(const Assignment& assignment) {

@@ -20,6 +20,7 @@
 
 #include "apiserver/object_writer.h"
 #include "base/metrics.h"
+#include "client/event_recorder.h"
 #include "client/work_queue.h"
 #include "ipam/assignment.h"
 #include "ipam/network_index.h"
@@ -31,15 +32,16 @@ struct AddressMetrics;
 
 class AddressController {
  public:
-  AddressController(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                    NetworkIndex& index, apiserver::ObjectWriter& writer,
-                    metrics::Registry& metrics);
+  AddressController(runtime::Runtime& runtime, NetworkIndex& index, apiserver::ObjectWriter& writer,
+                    client::EventRecorder& events, metrics::Registry& metrics,
+                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
   ~AddressController();
 
   // Until cancelled.
   Task<void> run();
 
-  const client::WorkQueue<std::string>& queue() const { return queue_; }
+  // Attachments that found their subnet full.
+  std::size_t waiting() const;
 
  private:
   using Batch = std::vector<std::shared_ptr<Assignment>>;
@@ -68,9 +70,9 @@ class AddressController {
   void wait_for_address(const Assignment& assignment);
 
   runtime::Runtime& runtime_;
-  const resource::Kind* nodes_;  // null: kept by a host cluster
   NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
+  client::EventRecorder& events_;
   std::unique_ptr<AddressMetrics> metrics_;
   client::WorkQueue<std::string> queue_;  // attachments; subnets behind kSubnetMark
   std::map<std::string, std::deque<std::string>> waiting_;           // by subnet, in order

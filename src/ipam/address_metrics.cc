@@ -17,17 +17,18 @@ AddressMetrics::AddressMetrics(metrics::Registry& registry)
       address_seconds(registry.histograms(
           "fairlead_ipam_last_client_write_to_address_latency_seconds",
           "From the last write by a client that an assignment needed until it was made.",
-          {"last_client_wr"}, metrics::latency_bounds())) {}
+          {"last_client_wr", "contention"}, metrics::latency_bounds())) {}
 
 void AddressMetrics::assigned(std::string_view attachment_written, std::string_view subnet_written,
-                              CivilTime now) {
+                              bool contention, CivilTime now) {
   assignments.add();
   const auto attachment = parse_rfc3339(attachment_written);
   const auto subnet = parse_rfc3339(subnet_written);
   if (!attachment || !subnet) return;
   const bool subnet_last = *subnet > *attachment;
   const std::chrono::duration<double> latency = now - (subnet_last ? *subnet : *attachment);
-  address_seconds.with({subnet_last ? "subnet" : "na"}).observe(latency.count());
+  address_seconds.with({subnet_last ? "subnet" : "na", contention ? "true" : "false"})
+      .observe(latency.count());
 }
 
 }  // namespace fairlead::ipam

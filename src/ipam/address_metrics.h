@@ -13,8 +13,9 @@ struct AddressMetrics {
 
   // An attachment got its addresses. Latency counts from the later of the two writes by a client
   // (attachment or subnet): before that nobody could have assigned anything.
+  // `contention`: it had found its subnet full before.
   void assigned(std::string_view attachment_written, std::string_view subnet_written,
-                CivilTime now);
+                bool contention, CivilTime now);
 
   metrics::Counter& assignments;
   metrics::Counter& failures;

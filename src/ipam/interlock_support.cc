@@ -18,7 +18,7 @@ std::string join_names(const std::set<std::string>& names) {
 }
 
 Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
-                   const std::set<std::string>& nodes, resource::Moment now) {
+                   const NodesToAwait& nodes, resource::Moment now) {
   JsonObject& metadata = wire::member_object(lock.get_object(), "metadata");
   if (!metadata.contains("deletionTimestamp")) {
     metadata["deletionTimestamp"] = rfc3339(now);
@@ -26,8 +26,10 @@ Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
   }
   metadata["finalizers"] = JsonArray{Json(kQuarantineFinalizer)};
   JsonObject& annotations = wire::member_object(metadata, "annotations");
-  annotations[kAwaitsAnnotation] = join_names(nodes);
-  annotations[kNodeAnnotation] = wire::find_string(attachment, "spec.node");
+  const std::string_view node = wire::find_string(attachment, "spec.node");
+  annotations[kAwaitsAnnotation] = nodes.reporting.empty() ? node : join_names(nodes.reporting);
+  annotations[kNodeAnnotation] = node;
+  if (nodes.decided != 0) annotations[kDecidedAnnotation] = std::to_string(nodes.decided);
   const std::string_view current =
       wire::find_string(attachment, facts.ip.is_v4() ? "status.ipv4" : "status.ipv6");
   if (facts.idle && current.empty())
@@ -35,15 +37,28 @@ Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
   return lock;
 }
 
-std::set<std::string> nodes_to_await(const NetworkIndex& index, const resource::Kind* nodes,
-                                     Vni vni, const Json& attachment) {
-  std::set<std::string> awaited;
-  if (!nodes) return awaited;
-  if (!wire::find_string(attachment, "status.hostIP").empty()) awaited = index.carriers(vni);
-  awaited.emplace(wire::find_string(attachment, "spec.node"));
-  const watchcache::KindCache& existing = index.cache().of(*nodes);
-  std::erase_if(awaited, [&](const std::string& name) { return !existing.find(name); });
-  return awaited;
+NodesToAwait nodes_to_await(const NetworkIndex& index, Vni vni, const Json& attachment) {
+  NodesToAwait nodes;
+  std::set<std::string> concerned;
+  if (!write_time(attachment, "status.impl").empty()) {
+    concerned = index.carriers(vni);
+    nodes.decided = index.cache().revision();
+  }
+  concerned.emplace(wire::find_string(attachment, "spec.node"));
+  const watchcache::KindCache& reports = index.cache().of(index.reports());
+  for (const std::string& name : concerned)
+    (reports.find(name) ? nodes.reporting : nodes.silent).insert(name);
+  return nodes;
+}
+
+void compare_silent(const NetworkIndex& index, const std::set<std::string>& silent,
+                    store::Transaction& transaction) {
+  for (const std::string& name : silent) {
+    std::string key = watchcache::store_key(index.reports(), "", name);
+    const bool compared = std::ranges::any_of(
+        transaction.compares, [&key](const store::Compare& one) { return one.key == key; });
+    if (!compared) transaction.compares.push_back({std::move(key), 0});
+  }
 }
 
 }  // namespace fairlead::ipam

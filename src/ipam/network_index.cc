@@ -1,5 +1,6 @@
 #include "ipam/network_index.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/check.h"
@@ -44,11 +45,11 @@ std::string_view field(const resource::Kind& kind, const Object& object, std::st
 
 }  // namespace
 
-std::string spec_write_time(const Json& object) {
+std::string write_time(const Json& object, std::string_view section) {
   const Json* writes = wire::find(object, "extendedMetadata.writes");
   if (!writes || !writes->is_array()) return {};
   for (const Json& write : writes->get_array())
-    if (wire::find_string(write, "section") == "spec")
+    if (wire::find_string(write, "section") == section)
       return std::string(wire::find_string(write, "serverTime"));
   return {};
 }
@@ -57,6 +58,7 @@ NetworkIndex::NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCa
     : subnets_(catalog.find("fairlead.dev", "v1alpha1", "subnets")),
       attachments_(catalog.find("fairlead.dev", "v1alpha1", "networkattachments")),
       locks_(catalog.find("fairlead.dev", "v1alpha1", "iplocks")),
+      reports_(catalog.find("fairlead.dev", "v1alpha1", "nodereports")),
       cache_(cache) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
@@ -80,7 +82,7 @@ SubnetFacts NetworkIndex::subnet_facts(const Object& object) const {
                     .errors = {}};
   const Json* validated = wire::find(json, "status.validated");
   facts.validated = validated && validated->is_bool() && validated->get_bool();
-  facts.spec_written = spec_write_time(json);
+  facts.spec_written = write_time(json, "spec");
   const Json* errors = wire::find(json, "status.errors");
   if (errors && errors->is_array())
     for (const Json& error : errors->get_array())
@@ -128,6 +130,8 @@ std::optional<LockFacts> NetworkIndex::lock_facts(const Object& object) const {
   };
   facts.awaits = split(text(kAwaitsAnnotation));
   facts.node = text(kNodeAnnotation);
+  const std::string_view decided = text(kDecidedAnnotation);
+  std::from_chars(decided.data(), decided.data() + decided.size(), facts.decided);
   facts.released = object.place.revision;
   if (const std::string_view released = text(kReleasedAnnotation); !released.empty())
     std::from_chars(released.data(), released.data() + released.size(), facts.released);
@@ -204,7 +208,15 @@ void NetworkIndex::note_lock(const LockFacts& facts, bool present) {
   if (present) {
     locks_by_owner_[facts.owner].insert(key);
     locks_by_address_[address].insert(key);
-    if (facts.deleting) released_by_vni_[facts.vni].insert(key);
+    if (facts.deleting) {
+      released_by_vni_[facts.vni][key] = &facts;
+    } else {
+      held_by_vni_[facts.vni][facts.place] = key;
+      if (facts.idle) idle_by_vni_[facts.vni].insert(key);
+      if (const auto released = released_by_vni_.find(facts.vni);
+          released != released_by_vni_.end())
+        released->second.erase(key);
+    }
     taken(facts.vni, facts.ip.is_v4()).take(number_of(facts.ip));
     return;
   }
@@ -225,14 +237,25 @@ void NetworkIndex::note_lock(const LockFacts& facts, bool present) {
   if (set->second.empty()) taken_.erase(set);
 }
 
+// What is kept of one version of a lock.
+void NetworkIndex::forget_version(const LockFacts& lock) {
+  if (const auto held = held_by_vni_.find(lock.vni); held != held_by_vni_.end()) {
+    held->second.erase(lock.place);
+    if (held->second.empty()) held_by_vni_.erase(held);
+  }
+  if (const auto idle = idle_by_vni_.find(lock.vni); idle != idle_by_vni_.end()) {
+    idle->second.erase(lock.key());
+    if (idle->second.empty()) idle_by_vni_.erase(idle);
+  }
+}
+
 void NetworkIndex::take_in_lock(const std::string& key, const ObjectRef& after) {
   std::optional<LockFacts> before;
   if (auto node = lock_by_key_.extract(key)) before = std::move(node.mapped());
   std::optional<LockFacts> facts = after ? lock_facts(*after) : std::nullopt;
   // A change of the same lock must not free its address in between.
+  if (before) forget_version(*before);
   if (before && !facts) note_lock(*before, false);
-  if (before && facts && before->deleting != facts->deleting)
-    released_by_vni_[facts->vni].insert(key);
   const LockFacts* now = nullptr;
   if (facts) {
     now = &lock_by_key_.emplace(key, std::move(*facts)).first->second;
@@ -251,6 +274,8 @@ void NetworkIndex::rebuild() {
   locks_by_owner_.clear();
   locks_by_address_.clear();
   released_by_vni_.clear();
+  idle_by_vni_.clear();
+  held_by_vni_.clear();
   nodes_by_vni_.clear();
   taken_.clear();
   macs_.clear();
@@ -281,6 +306,11 @@ const LockFacts* NetworkIndex::lock(std::string_view key) const {
   return found == lock_by_key_.end() ? nullptr : &found->second;
 }
 
+std::size_t NetworkIndex::rejected_subnets() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      subnet_by_key_, [](const auto& entry) { return !entry.second.validated; }));
+}
+
 std::vector<SubnetFacts> NetworkIndex::subnets_of(Vni vni) const {
   std::vector<SubnetFacts> subnets;
   const auto found = subnets_by_vni_.find(vni);
@@ -305,13 +335,48 @@ const LockFacts* NetworkIndex::lock_at(Vni vni, const Ip& ip) const {
   return found == locks_by_address_.end() ? nullptr : lock(*found->second.begin());
 }
 
+std::string NetworkIndex::node_of(const LockFacts& lock) const {
+  const AttachmentFacts* owner = attachment(lock.namespace_name + "/" + lock.owner_name);
+  return owner && owner->uid == lock.owner ? owner->node : std::string();
+}
+
 std::set<std::string> NetworkIndex::carriers(Vni vni) const {
   std::set<std::string> nodes;
   if (const auto found = nodes_by_vni_.find(vni); found != nodes_by_vni_.end())
     for (const auto& [node, count] : found->second) nodes.insert(node);
-  for (const LockFacts* lock : released(vni))
-    if (!lock->node.empty()) nodes.insert(lock->node);
+  for (const LockFacts* lock : released(vni)) nodes.insert(lock->node);
+  if (const auto idle = idle_by_vni_.find(vni); idle != idle_by_vni_.end())
+    for (const std::string& key : idle->second) nodes.insert(node_of(*lock(key)));
+  nodes.erase("");
   return nodes;
+}
+
+// Whoever came after `after` holds a lock that was made since, or has released one since: locks are
+// written when they are made and when they are released, and not in between.
+std::set<std::string> NetworkIndex::came_between(Vni vni, store::Revision after,
+                                                 store::Revision before) const {
+  std::set<std::string> nodes;
+  if (const auto found = held_by_vni_.find(vni); found != held_by_vni_.end()) {
+    const auto& held = found->second;
+    for (auto at = held.lower_bound({after + 1, 0}); at != held.end(); ++at) {
+      if (at->first.revision >= before) break;
+      nodes.insert(node_of(*lock(at->second)));
+    }
+  }
+  for (const LockFacts* lock : released(vni))
+    if (lock->released > after) nodes.insert(lock->node);
+  nodes.erase("");
+  return nodes;
+}
+
+store::Revision NetworkIndex::last_loss(const std::string& node, Vni vni) const {
+  store::Revision last = 0;
+  for (const LockFacts* lock : released(vni))
+    if (lock->node == node) last = std::max(last, lock->released);
+  if (const auto idle = idle_by_vni_.find(vni); idle != idle_by_vni_.end())
+    for (const std::string& key : idle->second)
+      if (node_of(*lock(key)) == node) last = std::max(last, lock(key)->place.revision);
+  return last;
 }
 
 bool NetworkIndex::has_attachments(const std::string& node, Vni vni) const {
@@ -321,16 +386,22 @@ bool NetworkIndex::has_attachments(const std::string& node, Vni vni) const {
 
 std::vector<const LockFacts*> NetworkIndex::released(Vni vni) const {
   std::vector<const LockFacts*> locks;
-  const auto collect = [&](const std::set<std::string>& keys) {
-    for (const std::string& key : keys) locks.push_back(lock(key));
+  const auto collect = [&](const auto& by_key) {
+    for (const auto& [key, facts] : by_key) locks.push_back(facts);
   };
   if (vni != 0) {
     if (const auto found = released_by_vni_.find(vni); found != released_by_vni_.end())
       collect(found->second);
   } else {
-    for (const auto& [network, keys] : released_by_vni_) collect(keys);
+    for (const auto& [network, by_key] : released_by_vni_) collect(by_key);
   }
   return locks;
+}
+
+std::vector<Vni> NetworkIndex::networks_with_released() const {
+  std::vector<Vni> networks;
+  for (const auto& [vni, by_key] : released_by_vni_) networks.push_back(vni);
+  return networks;
 }
 
 bool NetworkIndex::mac_taken(Vni vni, const Mac& mac) const { return macs_.contains({vni, mac}); }

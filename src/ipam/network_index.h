@@ -26,6 +26,9 @@ inline constexpr std::string_view kAwaitsAnnotation = "fairlead.dev/awaits";
 // On the same: the node of that attachment, and when it was released if the lock was written since.
 inline constexpr std::string_view kNodeAnnotation = "fairlead.dev/node";
 inline constexpr std::string_view kReleasedAnnotation = "fairlead.dev/released";
+// On the same: the revision that the list of nodes was decided on. Who came into the network
+// between it and the release is waited for as well.
+inline constexpr std::string_view kDecidedAnnotation = "fairlead.dev/decided-at";
 // A label of a lock whose attachment has lost its address (the Subnet went) and may get it back:
 // since when. Written in the transaction that took the address away, and by nobody afterwards, so
 // that the lock's place is that moment.
@@ -33,8 +36,8 @@ inline constexpr std::string_view kIdleLabel = "fairlead.dev/idle-since";
 // Keeps a lock until its quarantine is over, whoever deletes it.
 inline constexpr std::string_view kQuarantineFinalizer = "fairlead.dev/quarantine";
 
-// When the object's spec was last written (extendedMetadata); empty: not known.
-std::string spec_write_time(const Json& object);
+// When a section of the object was last written (extendedMetadata); empty: never, or not known.
+std::string write_time(const Json& object, std::string_view section);
 
 struct AttachmentFacts {
   std::string namespace_name;
@@ -67,6 +70,7 @@ struct LockFacts {
   std::vector<std::string> awaits;
   std::string node;
   store::Revision released = 0;
+  store::Revision decided = 0;
 
   std::string key() const { return namespace_name + "/" + name; }
 };
@@ -79,6 +83,7 @@ class NetworkIndex {
   const resource::Kind& subnets() const { return *subnets_; }
   const resource::Kind& attachments() const { return *attachments_; }
   const resource::Kind& locks() const { return *locks_; }
+  const resource::Kind& reports() const { return *reports_; }
   watchcache::WatchCache& cache() const { return cache_; }
 
   // By "namespace/name"; null: there is none.
@@ -87,15 +92,23 @@ class NetworkIndex {
   const LockFacts* lock(std::string_view key) const;
 
   std::vector<SubnetFacts> subnets_of(Vni vni) const;
+  std::size_t rejected_subnets() const;  // those that are not validated
   const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;
   // Nodes that carry the network, or may still: those with attachments that have an address in it,
-  // and those of released locks.
+  // and those whose attachments lost theirs (last_loss).
   std::set<std::string> carriers(Vni vni) const;
+  // Those of them that were perhaps none yet at revision `after`, but were before `before`.
+  std::set<std::string> came_between(Vni vni, store::Revision after, store::Revision before) const;
+  // When an attachment of `node` last lost an address in the network that was not given out since;
+  // 0: never.
+  store::Revision last_loss(const std::string& node, Vni vni) const;
   bool has_attachments(const std::string& node, Vni vni) const;
   // Locks that were released and wait, of one network or (0) of all.
   std::vector<const LockFacts*> released(Vni vni) const;
+  // The networks that have such locks.
+  std::vector<Vni> networks_with_released() const;
 
   // What is taken: locked, or reserved by take() until the lock is seen.
   AddressSet& taken(Vni vni, bool v4) { return taken_[{vni, v4}]; }
@@ -124,11 +137,15 @@ class NetworkIndex {
   void note_mac(const watchcache::Object& object, Vni vni);
   void forget_mac(const std::string& attachment_key);
   void note_lock(const LockFacts& facts, bool present);
+  void forget_version(const LockFacts& lock);
+  // Of a lock that is not released; empty if its attachment is not there.
+  std::string node_of(const LockFacts& lock) const;
   void rebuild();
 
   const resource::Kind* subnets_;
   const resource::Kind* attachments_;
   const resource::Kind* locks_;
+  const resource::Kind* reports_;
   watchcache::WatchCache& cache_;
   std::vector<Listener> listeners_;
 
@@ -139,7 +156,9 @@ class NetworkIndex {
   ByKey<std::set<std::string>> attachments_by_subnet_;
   ByKey<std::set<std::string>> locks_by_owner_;
   std::map<std::pair<Vni, Ip>, std::set<std::string>> locks_by_address_;
-  std::map<Vni, std::set<std::string>> released_by_vni_;
+  std::map<Vni, std::map<std::string, const LockFacts*>> released_by_vni_;
+  std::map<Vni, std::set<std::string>> idle_by_vni_;
+  std::map<Vni, std::map<store::Place, std::string>> held_by_vni_;  // not released, by when written
   std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;
   std::map<std::pair<Vni, bool>, AddressSet> taken_;
   std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address

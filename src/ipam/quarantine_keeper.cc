@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "ipam/interlock_support.h"
+#include "resource/node_report.h"
 #include "runtime/scope.h"
 
 namespace fairlead::ipam {
@@ -27,77 +28,113 @@ Number number(std::string_view text) {
 
 }  // namespace
 
-QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                                   const NetworkIndex& index, apiserver::ObjectWriter& writer)
-    : runtime_(runtime),
-      nodes_(catalog.find("", "v1", "nodes")),
-      index_(index),
-      writer_(writer),
-      queue_(runtime) {
+QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+                                   apiserver::ObjectWriter& writer,
+                                   std::optional<client::WorkQueueMetrics> queue_metrics)
+    : runtime_(runtime), index_(index), writer_(writer), queue_(runtime, {}, queue_metrics) {
   index.cache().on_reset([this] { rebuild(); });
   index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == nodes_) notice_node(event);
-    if (&kind != &index_.locks() || !event.after() || !event.after()->deleting) return;
-    if (const LockFacts* lock = index_.lock(event.after()->key())) consider(*lock);
+    if (&kind == &index_.reports()) notice_report(event);
+    if (&kind != &index_.locks()) return;
+    if (!event.after()) latecomers_.erase(event.before()->key());
+    if (!event.after() || !event.after()->deleting) return;
+    const LockFacts* lock = index_.lock(event.after()->key());
+    if (!lock) return;
+    note_latecomers(*lock);
+    consider(*lock);
   });
 }
 
-QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& node) {
+QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& report) {
+  const auto revision = [](std::string_view version) {
+    return store::Place::from_number(number<std::uint64_t>(version)).revision;
+  };
   Applied applied;
-  const Json json = node.decode();
-  const Json* reported = wire::find(json, "status.fairlead.applied");
-  const JsonObject* members = reported ? reported->if_object() : nullptr;
-  if (!members) return applied;
-  for (const auto& [vni, version] : *members)
-    if (version.is_string())
-      applied[number<Vni>(vni)] =
-          store::Place::from_number(number<std::uint64_t>(version.get_string())).revision;
+  const Json json = report.decode();
+  const auto decoded = resource::decode<resource::NodeReport>(json);
+  if (!decoded) return applied;
+  for (const auto& [vni, version] : decoded->applied)
+    applied.networks[number<Vni>(vni)] = revision(version);
+  applied.elsewhere = revision(decoded->applied_elsewhere);
   return applied;
 }
 
-void QuarantineKeeper::notice_node(const watchcache::Event& event) {
+void QuarantineKeeper::notice_report(const watchcache::Event& event) {
   const std::string& name = (event.after() ? event.after() : event.before())->name;
+  const auto known = applied_.find(name);
+  std::optional<Applied> before;
+  if (known != applied_.end()) before = known->second;
+  std::optional<Applied> after;
   if (event.after()) {
-    Applied now = applied_by(*event.after());
-    if (applied_[name] == now) return;
-    applied_[name] = std::move(now);
+    after = applied_by(*event.after());
+    if (before == after) return;
+    applied_[name] = *after;
   } else {
     applied_.erase(name);
   }
-  for (const LockFacts* lock : index_.released(0))
-    if (std::ranges::find(lock->awaits, name) != lock->awaits.end()) consider(*lock);
+  // Reports are frequent, and each is about few of the networks.
+  for (const Vni vni : index_.networks_with_released()) {
+    if (before && after && before->at(vni) == after->at(vni)) continue;
+    for (const LockFacts* lock : index_.released(vni))
+      if (concerns(*lock, name)) consider(*lock);
+  }
 }
 
 void QuarantineKeeper::rebuild() {
   applied_.clear();
-  if (nodes_)
-    for (const auto& [name, node] : index_.cache().of(*nodes_).objects())
-      applied_[name] = applied_by(*node);
-  for (const LockFacts* lock : index_.released(0)) consider(*lock);
+  for (const auto& [name, report] : index_.cache().of(index_.reports()).objects())
+    applied_[name] = applied_by(*report);
+  latecomers_.clear();
+  for (const LockFacts* lock : index_.released(0)) {
+    note_latecomers(*lock);
+    consider(*lock);
+  }
+}
+
+// Everything before the release is known when it is seen: nobody else can turn up later.
+void QuarantineKeeper::note_latecomers(const LockFacts& lock) {
+  if (lock.decided == 0) latecomers_.erase(lock.key());
+  if (lock.decided == 0 || latecomers_.contains(lock.key())) return;
+  std::set<std::string> nodes = index_.came_between(lock.vni, lock.decided, lock.released);
+  for (const std::string& node : lock.awaits) nodes.erase(node);
+  if (!nodes.empty()) latecomers_.emplace(lock.key(), std::move(nodes));
+}
+
+const std::set<std::string>& QuarantineKeeper::latecomers(const LockFacts& lock) const {
+  static const std::set<std::string> kNone;
+  if (latecomers_.empty()) return kNone;
+  const auto found = latecomers_.find(lock.key());
+  return found == latecomers_.end() ? kNone : found->second;
+}
+
+bool QuarantineKeeper::concerns(const LockFacts& lock, const std::string& node) const {
+  return std::ranges::find(lock.awaits, node) != lock.awaits.end() ||
+         latecomers(lock).contains(node);
 }
 
 bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) const {
   const auto reports = applied_.find(node);
   if (reports == applied_.end()) return true;  // the node is gone
-  const auto report = reports->second.find(lock.vni);
-  if (report == reports->second.end()) return false;
-  const store::Revision applied = report->second;
+  const auto report = reports->second.networks.find(lock.vni);
+  const store::Revision applied =
+      report == reports->second.networks.end() ? reports->second.elsewhere : report->second;
   if (applied >= lock.released) return true;
   if (index_.has_attachments(node, lock.vni)) return false;
-  return std::ranges::none_of(index_.released(lock.vni), [&](const LockFacts* other) {
-    return other->node == node && other->released > applied;
-  });
+  return index_.last_loss(node, lock.vni) <= applied;
 }
 
 std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) const {
-  std::set<std::string> awaited(lock.awaits.begin(), lock.awaits.end());
+  std::set<std::string> awaited = latecomers(lock);
+  awaited.insert(lock.awaits.begin(), lock.awaits.end());
   std::erase_if(awaited, [&](const std::string& node) { return dropped(node, lock); });
   return awaited;
 }
 
 bool QuarantineKeeper::over(const LockFacts& lock) const {
   // Without a list it was not released: somebody deleted the lock of an attachment that lives.
-  return lock.deleting && !lock.awaits.empty() && still_awaited(lock).empty();
+  const auto has_dropped = [&](const std::string& node) { return dropped(node, lock); };
+  return lock.deleting && !lock.awaits.empty() && std::ranges::all_of(lock.awaits, has_dropped) &&
+         std::ranges::all_of(latecomers(lock), has_dropped);
 }
 
 void QuarantineKeeper::consider(const LockFacts& lock) {
@@ -143,14 +180,17 @@ Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
   co_return Answer<>{};
 }
 
+bool QuarantineKeeper::waits_for_fewer(const LockFacts& lock) const {
+  return still_awaited(lock).size() < lock.awaits.size() + latecomers(lock).size();
+}
+
 // Well within the time that nodes keep a report they no longer need.
 Task<void> QuarantineKeeper::shorten_lists() {
   for (;;) {
     if (!co_await runtime::sleep(runtime_, kShorteningInterval)) co_return;
     std::vector<std::string> keys;
     for (const LockFacts* lock : index_.released(0))
-      if (!lock->awaits.empty() && still_awaited(*lock).size() < lock->awaits.size())
-        keys.push_back(lock->key());
+      if (!lock->awaits.empty() && waits_for_fewer(*lock)) keys.push_back(lock->key());
     for (const std::string& key : keys) {
       const Answer<> written = co_await wait_for_fewer(key);
       if (!written)
@@ -170,12 +210,13 @@ Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
     Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
     if (!live || !lock || !lock->deleting) return change;
     const std::set<std::string> awaited = still_awaited(*lock);
-    if (awaited.empty() || awaited.size() == lock->awaits.size()) return change;
+    if (awaited.empty() || !waits_for_fewer(*lock)) return change;
     change.kind = Change::Kind::put;
     JsonObject& annotations = wire::member_object(
         wire::member_object(change.object.get_object(), "metadata"), "annotations");
     annotations[kAwaitsAnnotation] = join_names(awaited);
     annotations[kReleasedAnnotation] = std::to_string(lock->released);
+    annotations.erase(kDecidedAnnotation);  // who came late is in the list now
     return change;
   };
   const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));

@@ -1,11 +1,10 @@
 // QuarantineKeeper: frees a released address once nobody can send to it any more.
 //
-// A released IPLock names the nodes it waits for. A node reports in its Node object, at
-// status.fairlead.applied.<vni>, the resourceVersion up to which it has applied the removals of a
-// virtual network. A node has dropped the address when it reported the release or a later moment,
-// when it left the network (it has no attachment there and reported the removal of its last one),
-// or when its Node is gone. When all have, the lock is let go. An administrator can force it by
-// taking the finalizer away.
+// A released IPLock names the nodes it waits for. A node tells in its NodeReport the
+// resourceVersion up to which it has applied the removals of each virtual network. It has dropped
+// the address when it reported the release or a later moment, when it left the network (it has no
+// attachment there and reported the removal of its last one), or when its NodeReport is gone. When
+// all have, the lock is let go. An administrator can force it by taking the finalizer away.
 //
 // Nodes take a report back a minute after they left a network. A lock that waits for long is
 // therefore written again, now and then, without those that have dropped the address.
@@ -14,6 +13,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "apiserver/object_writer.h"
 #include "client/work_queue.h"
@@ -24,20 +24,34 @@ namespace fairlead::ipam {
 
 class QuarantineKeeper {
  public:
-  QuarantineKeeper(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                   const NetworkIndex& index, apiserver::ObjectWriter& writer);
+  QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+                   apiserver::ObjectWriter& writer,
+                   std::optional<client::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
 
  private:
-  using Applied = std::map<Vni, store::Revision>;
-  static Applied applied_by(const watchcache::Object& node);
-  void notice_node(const watchcache::Event& event);
+  struct Applied {
+    std::map<Vni, store::Revision> networks;
+    store::Revision elsewhere = 0;  // in those not named above
+    bool operator==(const Applied&) const = default;
+    // What it says of a network, and whether by name.
+    std::pair<store::Revision, bool> at(Vni vni) const {
+      const auto found = networks.find(vni);
+      return found == networks.end() ? std::pair(elsewhere, false) : std::pair(found->second, true);
+    }
+  };
+  static Applied applied_by(const watchcache::Object& report);
+  void notice_report(const watchcache::Event& event);
   void rebuild();
   void consider(const LockFacts& lock);
   bool over(const LockFacts& lock) const;
   bool dropped(const std::string& node, const LockFacts& lock) const;
+  void note_latecomers(const LockFacts& lock);
+  const std::set<std::string>& latecomers(const LockFacts& lock) const;
+  bool waits_for_fewer(const LockFacts& lock) const;
+  bool concerns(const LockFacts& lock, const std::string& node) const;
   std::set<std::string> still_awaited(const LockFacts& lock) const;
   Task<apiserver::Answer<>> let_go(std::string lock_key);
   Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
@@ -45,11 +59,13 @@ class QuarantineKeeper {
   Task<void> shorten_lists();
 
   runtime::Runtime& runtime_;
-  const resource::Kind* nodes_;  // null: kept by a host cluster
   const NetworkIndex& index_;
   apiserver::ObjectWriter& writer_;
   std::map<std::string, Applied, std::less<>> applied_;  // by node
-  client::WorkQueue<std::string> queue_;                 // locks whose quarantine is over
+  // By key of a released lock: nodes that came into the network after its list was decided and
+  // before it was released.
+  std::map<std::string, std::set<std::string>> latecomers_;
+  client::WorkQueue<std::string> queue_;  // locks whose quarantine is over
 };
 
 }  // namespace fairlead::ipam

@@ -6,7 +6,7 @@ namespace fairlead::ipam {
 
 apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
                                             store::Transaction& transaction) {
-  if (&proposal.kind == &index_.locks()) return admit_lock(proposal);
+  if (&proposal.kind == &index_.locks()) return admit_lock(proposal, transaction);
   if (&proposal.kind != &index_.attachments() || proposal.desired) return {};
   const resource::Kind& locks = index_.locks();
   for (const std::string& lock_key :
@@ -15,9 +15,10 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
     if (operates_on(transaction, key)) continue;
     const LockFacts& facts = *index_.lock(lock_key);
-    const std::set<std::string> nodes = nodes_to_await(index_, nodes_, facts.vni, *proposal.live);
+    const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
+    compare_silent(index_, nodes.silent, transaction);
     transaction.compares.push_back({key, lock->place.revision});
-    if (nodes.empty()) {
+    if (nodes.nobody()) {
       transaction.operations.push_back({store::Operation::Kind::erase, std::move(key), {}});
     } else {
       transaction.operations.push_back(
@@ -29,12 +30,22 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
   return {};
 }
 
-// When it was released, or lost its address, is when it was last written: a later write would move
-// that moment.
-apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal) const {
-  if (!proposal.attributes || !proposal.live || !proposal.desired) return {};
+apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal,
+                                                 store::Transaction& transaction) const {
+  if (!proposal.live) return {};
   const std::string key = std::string(proposal.namespace_name) + "/" + std::string(proposal.name);
   const LockFacts* lock = index_.lock(key);
+  // The server itself lets go a lock whose attachment stays.
+  if (lock && !proposal.attributes && lock->awaits.empty()) {
+    const watchcache::ObjectRef owner =
+        index_.cache().of(index_.attachments()).find(lock->namespace_name + "/" + lock->owner_name);
+    if (owner)
+      compare_silent(index_, nodes_to_await(index_, lock->vni, owner->decode()).silent,
+                     transaction);
+  }
+  // When it was released, or lost its address, is when it was last written: a later write would
+  // move that moment.
+  if (!proposal.attributes || !proposal.desired) return {};
   if (!lock || (lock->awaits.empty() && !lock->idle)) return {};
   return apimachinery::refuse(
       apimachinery::conflict(apimachinery::group_resource(proposal.kind), proposal.name,

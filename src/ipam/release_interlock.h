@@ -13,16 +13,14 @@ namespace fairlead::ipam {
 
 class ReleaseInterlock final : public apiserver::Admission {
  public:
-  ReleaseInterlock(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                   const NetworkIndex& index)
-      : runtime_(runtime), nodes_(catalog.find("", "v1", "nodes")), index_(index) {}
+  ReleaseInterlock(runtime::Runtime& runtime, const NetworkIndex& index)
+      : runtime_(runtime), index_(index) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
-  apiserver::Answer<> admit_lock(const Proposal& proposal) const;
+  apiserver::Answer<> admit_lock(const Proposal& proposal, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;
-  const resource::Kind* nodes_;  // null: kept by a host cluster
   const NetworkIndex& index_;
 };
 

@@ -1,13 +1,20 @@
 // VirtualNetworks: everything in the server that makes Subnets and NetworkAttachments work, in one
 // piece. Make it after the API server's own admissions, before the cache is loaded; then run().
+//
+// It tells what happens as Events: in this server's own store, or where `host_events` writes them
+// when the Events are a host cluster's.
 #pragma once
+
+#include <optional>
 
 #include "apiserver/object_writer.h"
 #include "base/metrics.h"
+#include "client/event_recorder.h"
 #include "ipam/address_controller.h"
 #include "ipam/network_index.h"
 #include "ipam/quarantine_keeper.h"
 #include "ipam/release_interlock.h"
+#include "ipam/stored_events.h"
 #include "ipam/subnet_interlock.h"
 
 namespace fairlead::ipam {
@@ -16,7 +23,8 @@ class VirtualNetworks {
  public:
   VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                  metrics::Registry& metrics);
+                  metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr,
+                  client::EventSink* host_events = nullptr);
 
   // The controllers, until cancelled. The interlocks work without.
   Task<void> run();
@@ -25,6 +33,9 @@ class VirtualNetworks {
 
  private:
   runtime::Runtime& runtime_;
+  std::optional<StoredEvents> own_events_;
+  client::EventMetrics event_metrics_;
+  client::EventRecorder events_;
   NetworkIndex index_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;

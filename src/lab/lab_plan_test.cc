@@ -21,22 +21,82 @@ TEST(LabPlan, RefusesWhatCannotBeMadeAndNamesTheFlag) {
   EXPECT_TRUE(problem([](LabSettings& s) { s.hosts = 251; }).starts_with("--hosts 251"));
   EXPECT_TRUE(problem([](LabSettings& s) { s.name = "a/b"; }).starts_with("--name a/b"));
   EXPECT_TRUE(problem([](LabSettings& s) { s.fabric = "x"; }).starts_with("--fabric x"));
+  EXPECT_TRUE(problem([](LabSettings& s) { s.underlay = "ipx"; }).starts_with("--underlay ipx"));
+  EXPECT_TRUE(problem([](LabSettings& s) { s.servers = 0; }).starts_with("--servers 0"));
+  EXPECT_TRUE(problem([](LabSettings& s) { s.servers = 2; }).contains("--store etcd"));
+  const std::string deep = "/" + std::string(90, 'd');
+  EXPECT_EQ(problem([&](LabSettings& s) { s.folder = deep; }), "");
+  EXPECT_TRUE(problem([&](LabSettings& s) {
+                s.fabric = "ovs";
+                s.folder = deep;
+              }).starts_with("--dir /ddd"));
+}
+
+// Everything that is run to make a lab of one host, whatever kind of lab it is.
+std::vector<Arguments> all_commands(const LabSettings& lab) {
+  std::vector<Arguments> commands = make_switch(lab);
+  for (const Arguments& command : make_host(lab, 1)) commands.push_back(command);
+  if (has_ovs(lab))
+    for (const Arguments& command : make_uplink(lab, 1)) commands.push_back(command);
+  return commands;
+}
+
+std::vector<LabSettings> kinds_of_lab() {
+  std::vector<LabSettings> labs(4, settings());
+  labs[1].fabric = labs[3].fabric = "ovs";
+  labs[2].underlay = labs[3].underlay = "ipv6";
+  return labs;
+}
+
+bool has(const Arguments& command, std::string_view word) {
+  return std::ranges::find(command, word) != command.end();
 }
 
 // A route out of a lab would carry packets for private addresses to the machine's own network.
 TEST(LabPlan, NoNamespaceGetsARoute) {
-  for (const auto& commands : {make_switch(settings()), make_host(settings(), 1)})
-    for (const Arguments& command : commands)
-      EXPECT_EQ(std::ranges::find(command, "route"), command.end());
+  for (const LabSettings& lab : kinds_of_lab())
+    for (const Arguments& command : all_commands(lab)) EXPECT_FALSE(has(command, "route"));
 }
 
 // Everything that is made inside a namespace of the lab goes with it.
 TEST(LabPlan, NothingIsMadeInTheMachinesOwnNamespace) {
-  for (const auto& commands : {make_switch(settings()), make_host(settings(), 2)})
-    for (const Arguments& command : commands)
-      EXPECT_TRUE(command[1] == "netns" ||
+  for (const LabSettings& lab : kinds_of_lab())
+    for (const Arguments& command : all_commands(lab))
+      EXPECT_TRUE(command[0] == "ovs-vsctl" || command[1] == "netns" ||
                   (command[1] == "-n" && command[2].starts_with("fl-lab-")))
           << command[1];
+}
+
+// The machine may have an Open vSwitch of its own: nothing of the lab's speaks to it.
+TEST(LabPlan, EachHostHasASwitchOfItsOwn) {
+  LabSettings lab = settings();
+  lab.fabric = "ovs";
+  for (const std::uint32_t host : {1U, 2U}) {
+    const std::string folder = "/run/l/host-" + std::to_string(host) + "-ovs";
+    EXPECT_EQ(ovs_folder(lab, host), folder);
+    EXPECT_TRUE(has(init_ovs(lab, host), "--db=unix:" + folder + "/db.sock"));
+    EXPECT_TRUE(has(make_uplink(lab, host)[0], "--db=unix:" + folder + "/db.sock"));
+    for (const Daemon& daemon : {ovsdb(lab, host), vswitchd(lab, host)})
+      EXPECT_TRUE(has(daemon.command, "OVS_RUNDIR=" + folder)) << daemon.name;
+    EXPECT_TRUE(has(agent(lab, host).command, folder));
+  }
+}
+
+// What is stopped, shown and healed is what was started.
+TEST(LabPlan, KnowsAllItsProcessesByName) {
+  const auto names = [](const LabSettings& lab) {
+    std::vector<std::string> names;
+    for (const Daemon& daemon : all_daemons(lab)) names.push_back(daemon.name);
+    return names;
+  };
+  LabSettings lab = settings();
+  lab.hosts = 2;
+  EXPECT_EQ(names(lab), (std::vector<std::string>{"server", "host-1-agent", "host-2-agent"}));
+  lab.hosts = 1;
+  lab.fabric = "ovs";
+  lab.servers = 2;
+  EXPECT_EQ(names(lab), (std::vector<std::string>{"server", "server-2", "host-1-ovsdb",
+                                                  "host-1-vswitchd", "host-1-agent"}));
 }
 
 TEST(LabPlan, TellsItsNamespacesFromThoseOfOthers) {

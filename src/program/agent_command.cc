@@ -10,6 +10,7 @@
 #include "program/fabric_choice.h"
 #include "program/join_client.h"
 #include "program/lock_file.h"
+#include "program/resident_memory.h"
 #include "runtime/epoll_processes.h"
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"
@@ -18,6 +19,7 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kRenewalInterval = 1h;
+constexpr Duration kGiveBackInterval = 30s;
 
 int report(const Error& error) {
   std::fprintf(stderr, "fairlead agent: %s\n", error.message.c_str());
@@ -34,19 +36,33 @@ Task<void> tell_when_ready(AgentProgram& program, std::string fabric) {
   std::fflush(stdout);
 }
 
-// A joined node's certificate is renewed when it is due, and used from the next connection on.
-Task<void> keep_membership(runtime::Runtime& runtime, AgentProgram& program, AgentFlags flags) {
+// An agent is on every node, and mostly has nothing to do.
+Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program) {
+  Result<> awake = co_await program.agent().wait_ready();
+  while (awake) {
+    give_back_memory();
+    awake = co_await runtime::sleep(runtime, kGiveBackInterval);
+  }
+}
+
+// A joined node's certificate is renewed when it is due. Files are read again in any case: somebody
+// else may renew those that --kubeconfig names. New credentials count from the next connection on.
+Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, AgentFlags flags) {
   for (;;) {
     if (Result<> slept = co_await runtime::sleep(runtime, kRenewalInterval); !slept) co_return;
-    JoinClient client(runtime, {.folder = flags.join_dir},
-                      [](const std::string& text) { log::info("renewal", {{"told", text}}); });
-    const Result<JoinOutcome> outcome = co_await client.run();
-    if (!outcome) {
-      log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
-      continue;
+    if (!flags.join_dir.empty()) {
+      JoinClient client(runtime, {.folder = flags.join_dir},
+                        [](const std::string& text) { log::info("renewal", {{"told", text}}); });
+      const Result<JoinOutcome> outcome = co_await client.run();
+      if (!outcome)
+        log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
     }
     const Result<AgentConfig> config = check_flags(flags, runtime.files());
-    if (config) program.client().use_credentials(config->api);
+    if (config) {
+      program.client().use_credentials(config->api);
+    } else {
+      log::warning("credentials not read again", {{"error", config.error().to_string()}});
+    }
   }
 }
 
@@ -63,7 +79,8 @@ Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, Age
   runtime::Scope scope(runtime);
   scope.spawn(program->run());
   scope.spawn(tell_when_ready(*program, flags.fabric));
-  if (!flags.join_dir.empty()) scope.spawn(keep_membership(runtime, *program, flags));
+  scope.spawn(stay_small(runtime, *program));
+  scope.spawn(keep_credentials(runtime, *program, flags));
   const Result<int> signal = co_await runtime.next_signal();
   if (signal) log::info("stopping", {{"signal", *signal}});
   co_await scope.close();

@@ -1,5 +1,6 @@
 #include "program/agent_program.h"
 
+#include "program/build_info.h"
 #include "runtime/scope.h"
 
 namespace fairlead::program {
@@ -44,6 +45,7 @@ Result<std::unique_ptr<AgentProgram>> AgentProgram::open(runtime::Runtime& runti
                                                          AgentConfig config) {
   std::unique_ptr<AgentProgram> program(new AgentProgram(runtime));
   metrics::register_process_metrics(program->metrics_);
+  register_build_info(program->metrics_);
   program->agent_metrics_ = std::make_unique<agent::AgentMetrics>(program->metrics_);
   program->metrics_.gauges("fairlead_agent_info", "1, with what this agent is.", {"node", "fabric"})
       .with({config.agent.node, std::string(fabric.name())})
@@ -59,6 +61,15 @@ Result<std::unique_ptr<AgentProgram>> AgentProgram::open(runtime::Runtime& runti
                                                          .processes = processes,
                                                          .metrics = *program->agent_metrics_},
                                      std::move(config.agent));
+  const agent::Agent& agent = *program->agent_;
+  program->metrics_.gauge_of("fairlead_agent_ready",
+                             "1 once everything relevant is known and carried.",
+                             [&agent] { return agent.ready() ? 1.0 : 0.0; });
+  program->metrics_.gauge_of("fairlead_agent_watches", "Watches that this agent keeps on the API.",
+                             [&agent] { return static_cast<double>(agent.informers().count()); });
+  program->metrics_.gauge_of("fairlead_agent_watches_failing",
+                             "Those that do not get through at present.",
+                             [&agent] { return static_cast<double>(agent.informers().failing()); });
   if (config.metrics_listen) {
     program->pages_ = std::make_unique<Pages>(*program);
     program->server_ = std::make_unique<http::Server>(

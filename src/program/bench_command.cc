@@ -1,90 +1,22 @@
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdio>
 #include <memory>
 #include <utility>
 
 #include "bench/api_load.h"
-#include "bench/attachment_load.h"
 #include "bench/watch_load.h"
+#include "program/bench_run.h"
 #include "program/commands.h"
-#include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {
 
-struct BenchFlags {
-  std::string kubeconfig;
+struct BenchFlags : BenchCommon {
   std::string verb = "get";
   std::string duration = "10s";
   bool http1 = false;
-  bool json = false;
   bench::ApiSettings api;
   bench::WatchSettings watch;
-  bench::AttachmentSettings attachments;
-  std::string wait_after_create = "0s";
 };
-
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead bench: %s\n", error.message.c_str());
-  return 1;
-}
-
-template <class Load>
-Task<void> stop_on_signal(runtime::EpollRuntime& runtime, Load& load) {
-  while (co_await runtime.next_signal()) load.stop();
-}
-
-// Whatever the load has come to is told and cleaned up, also after a signal.
-template <class Load>
-Task<Result<>> prepare_and_measure(Load& load) {
-  FL_CO_CHECKED(co_await load.prepare());
-  co_return co_await load.measure();
-}
-
-template <class Load>
-Task<Result<>> run_load(runtime::EpollRuntime& runtime, Load& load, bool json) {
-  runtime::Scope signals(runtime);
-  signals.spawn(stop_on_signal(runtime, load));
-  Result<> outcome = co_await prepare_and_measure(load);
-  if (outcome) {
-    const std::string text = json ? wire::encode_json_pretty(load.json()) + "\n" : load.text();
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-  }
-  Result<> cleaned = co_await load.clean_up();
-  if (outcome && !cleaned) outcome = fail(std::move(cleaned).error().context("clean up"));
-  co_await signals.close();
-  co_return outcome;
-}
-
-std::string kubeconfig_path(const BenchFlags& flags) {
-  if (!flags.kubeconfig.empty()) return flags.kubeconfig;
-  const char* path = std::getenv("KUBECONFIG");
-  return path ? path : "";
-}
-
-// A load over `settings`, from the kubeconfig to the exit status. `make` is given the run's name.
-template <class Settings, class Make>
-int run_bench(const BenchFlags& flags, Result<Settings> settings, Make make) {
-  if (!settings) return report(settings.error());
-  const std::string path = kubeconfig_path(flags);
-  if (path.empty())
-    return report({Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
-  runtime::raise_descriptor_limit();
-  runtime::EpollRuntime runtime;
-  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
-  const Result<bench::Target> target = bench::load_target(runtime.files(), path);
-  if (!target) return report(target.error());
-  char run[32];
-  std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
-  auto load = make(runtime, *target, std::move(*settings), run);
-  if (!load) return report(load.error());
-  const Result<> outcome = runtime.run_until_complete(run_load(runtime, **load, flags.json));
-  if (!outcome) return report(outcome.error());
-  return 0;
-}
 
 // Of the loads that write objects of a kind.
 template <class Load, class Settings>
@@ -99,10 +31,10 @@ auto make_object_load(std::size_t size) {
 int run_api(const BenchFlags& flags) {
   bench::ApiSettings settings = flags.api;
   const Result<bench::Verb> verb = bench::parse_verb(flags.verb);
-  if (!verb) return report(verb.error());
+  if (!verb) return report_bench(verb.error());
   settings.verb = *verb;
   const Result<Duration> duration = bench::parse_duration(flags.duration);
-  if (!duration) return report(duration.error().context("--duration"));
+  if (!duration) return report_bench(duration.error().context("--duration"));
   settings.duration = *duration;
   const std::size_t size = settings.size;
   return run_bench(flags, bench::check_settings(std::move(settings)),
@@ -112,25 +44,6 @@ int run_api(const BenchFlags& flags) {
 int run_watch(const BenchFlags& flags) {
   return run_bench(flags, bench::check_settings(flags.watch),
                    make_object_load<bench::WatchLoad, bench::WatchSettings>(0));
-}
-
-int run_attachments(const BenchFlags& flags) {
-  bench::AttachmentSettings settings = flags.attachments;
-  const Result<Duration> pause = bench::parse_duration(flags.wait_after_create);
-  if (!pause) return report(pause.error().context("--wait-after-create"));
-  settings.wait_after_create = *pause;
-  return run_bench(
-      flags, bench::check_settings(std::move(settings)),
-      [](runtime::EpollRuntime& runtime, const bench::Target& target,
-         bench::AttachmentSettings checked, const char* run) {
-        return Result<std::unique_ptr<bench::AttachmentLoad>>(
-            std::make_unique<bench::AttachmentLoad>(runtime, target, std::move(checked), run));
-      });
-}
-
-void add_common_flags(CLI::App& command, BenchFlags& flags) {
-  command.add_option("--kubeconfig", flags.kubeconfig, "The API to load; default: $KUBECONFIG");
-  command.add_flag("--json", flags.json, "The result as JSON");
 }
 
 void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, int& exit_status) {
@@ -164,43 +77,6 @@ void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, 
       "  fairlead bench api --verb list --connections 4 --objects 8000 --json\n"
       "  fairlead bench api --verb mixed --rate 2000");
   command->callback([flags, &exit_status] { exit_status = run_api(*flags); });
-}
-
-void add_attachments(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags,
-                     int& exit_status) {
-  CLI::App* command = bench_command.add_subcommand(
-      "attachments", "Virtual networks whose attachments come and go: time to each stage.");
-  add_common_flags(*command, *flags);
-  bench::AttachmentSettings& settings = flags->attachments;
-  const auto add = [command](const char* name, auto& value, const char* help) {
-    return command->add_option(name, value, help)->capture_default_str();
-  };
-  add("--networks", settings.networks, "How many virtual networks");
-  add("--top-size", settings.top_size, "Attachments in the largest");
-  add("--exponent", settings.exponent, "Network i has (1 + bias) * top / (i + bias)^exponent");
-  add("--bias", settings.bias, "See --exponent");
-  add("--attachments", settings.attachments, "How many are created in all");
-  add("--rate", settings.rate, "Creates and deletes per second together; 0: as fast as it goes");
-  command->add_flag("--poisson", settings.poisson, "Exponential times between them");
-  add("--connections", settings.connections, "Each has one request under way");
-  command->add_option("--node", settings.nodes, "Nodes to use; default: every Node of the API");
-  command->add_flag("--round-robin", settings.round_robin, "Nodes in turn, not by chance");
-  command->add_option("--wait-after-create", flags->wait_after_create,
-                      "Pause with everything there, before the last deletes");
-  command->add_flag("--ping", settings.ping,
-                    "Each new attachment pings one before it (a hook that agents must allow)");
-  add("--ping-program", settings.ping_program, "The hook, on the nodes");
-  command->add_option("--namespace", settings.namespace_name, "Default: one made for the run");
-  command->add_option("--csv", settings.csv, "File for a line on each attachment");
-  command->add_option("--prometheus", settings.prometheus, "File for the figures as metrics");
-  command->add_flag("--keep", settings.keep, "Leave the subnets and the namespace");
-  command->footer(
-      "Examples:\n"
-      "  fairlead bench attachments --kubeconfig d1/admin.kubeconfig --rate 500 --attachments "
-      "5000\n"
-      "  fairlead bench attachments --networks 200 --top-size 300 --node n1 --node n2 --csv a.csv\n"
-      "  fairlead bench attachments --rate 100 --poisson --json");
-  command->callback([flags, &exit_status] { exit_status = run_attachments(*flags); });
 }
 
 void add_watch(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags,
@@ -246,7 +122,7 @@ void add_bench_command(CLI::App& app, int& exit_status) {
   auto flags = std::make_shared<BenchFlags>();
   add_api(*command, flags, exit_status);
   add_watch(*command, flags, exit_status);
-  add_attachments(*command, flags, exit_status);
+  add_bench_attachments(*command, exit_status);
 }
 
 }  // namespace fairlead::program

@@ -53,7 +53,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -72,10 +72,11 @@ Result<pid_t> spawn(const std::vector<std::string>& command, const std::string& 
 
 Result<> start_daemon(const std::vector<std::string>& command, const DaemonFiles& files,
                       const std::string& ready, int seconds) {
+  const std::size_t earlier = text_of(files.log).size();  // of a process before this one
   FL_TRY(const pid_t pid, spawn(command, files.log));
   std::ofstream(files.pid) << pid << ' ' << start_time(pid) << '\n';
   for (int i = 0; i < seconds * 20; ++i) {
-    const std::string log = text_of(files.log);
+    const std::string log = text_of(files.log).substr(earlier);
     if (log.find(ready) != std::string::npos) return {};
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid)

@@ -16,9 +16,9 @@ struct DaemonFiles {
   std::string pid;
 };
 
-// In a session of its own, with nothing on standard input and its output in the log; returns when
-// the log has `ready` in a line. Fails, with the end of the log, if it ends before or does not get
-// ready in time.
+// In a session of its own, with nothing on standard input and its output at the end of the log;
+// returns when it has written `ready` there. Fails, with the end of the log, if it ends before or
+// does not get ready in time.
 Result<> start_daemon(const std::vector<std::string>& command, const DaemonFiles& files,
                       const std::string& ready, int seconds);
 

@@ -3,6 +3,7 @@
 #include "identity/authority.h"
 #include "store/data_directory.h"
 #include "store/etcd_store.h"
+#include "store/measured_store.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
@@ -86,7 +87,9 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
   metrics.counter_of("fairlead_store_read_seconds_total", "Time spent in reads from etcd.",
                      [&store] { return seconds(store.counters().reads.total); });
   metrics.counter_of("fairlead_store_transactions_total", "Transactions committed to etcd.",
-                     [&store] { return static_cast<double>(store.counters().writes.count); });
+                     [&store] { return static_cast<double>(store.counters().transactions); });
+  metrics.counter_of("fairlead_store_commits_total", "Calls to etcd that carried transactions.",
+                     [&store] { return static_cast<double>(store.counters().groups); });
   metrics.counter_of("fairlead_store_transaction_seconds_total", "Time spent in commits to etcd.",
                      [&store] { return seconds(store.counters().writes.total); });
   metrics.counter_of("fairlead_store_conflicts_total", "Transactions whose compares did not hold.",
@@ -115,10 +118,8 @@ Result<OpenedStore> open_memory(runtime::Runtime& runtime, const ServerConfig& c
                      .folder_lock = std::make_shared<store::DataDirectory>(std::move(folder))};
 }
 
-}  // namespace
-
-Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
-                               metrics::Registry& metrics) {
+Result<OpenedStore> open_chosen(runtime::Runtime& runtime, const ServerConfig& config,
+                                metrics::Registry& metrics) {
   switch (config.store.kind) {
     case StoreChoice::Kind::sqlite:
       return open_sqlite(runtime, config.store.location, metrics);
@@ -128,6 +129,15 @@ Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& co
       return open_memory(runtime, config);
   }
   return fail(Code::internal, "unknown store");
+}
+
+}  // namespace
+
+Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
+                               metrics::Registry& metrics) {
+  FL_TRY(OpenedStore opened, open_chosen(runtime, config, metrics));
+  opened.store = std::make_unique<store::MeasuredStore>(runtime, std::move(opened.store), metrics);
+  return opened;
 }
 
 }  // namespace fairlead::program

@@ -36,6 +36,7 @@ struct ServerFlags {
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
   std::size_t max_connections = http::Limits{}.connections;
+  double joins_per_second = 10;
   double handshake_seconds = 10;
   double header_seconds = 10;
   double body_seconds = 60;

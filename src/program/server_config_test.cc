@@ -72,6 +72,8 @@ TEST(ServerConfig, RefusalsNameTheFlag) {
       {"--body-seconds", [](ServerFlags& flags) { flags.body_seconds = 1e9; }},
       {"--idle-seconds", [](ServerFlags& flags) { flags.idle_seconds = NAN; }},
       {"--stall-seconds", [](ServerFlags& flags) { flags.stall_seconds = 0.01; }},
+      {"--joins-per-second", [](ServerFlags& flags) { flags.joins_per_second = 0; }},
+      {"--joins-per-second", [](ServerFlags& flags) { flags.joins_per_second = NAN; }},
       {"--max-connections", [](ServerFlags& flags) { flags.max_connections = 0; }},
   };
   for (const Refusal& refusal : refusals) {

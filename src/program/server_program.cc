@@ -19,6 +19,7 @@
 #include "ipam/virtual_networks.h"
 #include "program/audit_file.h"
 #include "program/backup_service.h"
+#include "program/build_info.h"
 #include "program/host_access.h"
 #include "program/open_store.h"
 #include "program/server_identity.h"
@@ -115,6 +116,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   FL_CO_CHECKED(runtime.files().make_directories(config.flags.data, 0700));
   metrics::Registry metrics;
   metrics::register_process_metrics(metrics);
+  register_build_info(metrics);
   FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
   std::unique_ptr<delegation::HostCluster> host;
   if (config.aggregated()) {
@@ -149,7 +151,8 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   BackupService backup(*opened.store);
   api.add_path(backup);
   client::WorkQueueFamilies queues(metrics);
-  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics);
+  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics, &queues,
+                                 host ? &host->events() : nullptr);
   // Nodes and namespaces are this server's own, or the host's.
   std::optional<apiserver::JoinService> joining;
   std::optional<controllers::NamespaceTerminator> namespaces;
@@ -157,12 +160,14 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     api.writer().add_admission(host->namespaces());
     register_host_metrics(metrics, *host);
   } else {
+    const double joins = config.flags.joins_per_second;
     joining.emplace(apiserver::JoinService::Parts{.runtime = runtime,
                                                   .catalog = catalog,
                                                   .cache = cache,
                                                   .writer = api.writer(),
                                                   .authority = identity->authority(),
-                                                  .authenticator = identity->authenticator()});
+                                                  .authenticator = identity->authenticator()},
+                    apiserver::JoinOptions{.burst = 5 * joins, .per_second = joins});
     api.add_path(*joining);
     namespaces.emplace(runtime, catalog, cache, api.writer(), queues.of("namespace-terminator"));
   }

@@ -6,6 +6,7 @@
 #include "resource/core_kinds.h"
 #include "resource/ip_lock.h"
 #include "resource/network_attachment.h"
+#include "resource/node_report.h"
 #include "resource/subnet.h"
 
 namespace fairlead::resource {
@@ -14,7 +15,12 @@ Catalog::Catalog(std::vector<Kind> kinds) {
   for (Kind& kind : kinds) {
     CHECK(!find(kind.group, kind.version, kind.plural));
     CHECK(!find_kind(kind.api_version(), kind.kind));
+    if (kind.view) {
+      kind.view->stored = find_kind(kind.view->of, kind.kind);
+      CHECK(kind.view->stored && !kind.view->stored->view);  // comes before its views
+    }
     kinds_.push_back(std::make_unique<const Kind>(std::move(kind)));
+    if (!kinds_.back()->view) stored_.push_back(kinds_.back().get());
   }
 }
 
@@ -43,6 +49,7 @@ void add_fairlead_kinds(std::vector<Kind>& kinds) {
   kinds.push_back(subnet_kind());
   kinds.push_back(network_attachment_kind());
   kinds.push_back(ip_lock_kind());
+  kinds.push_back(node_report_kind());
 }
 
 }  // namespace
@@ -66,6 +73,7 @@ const Catalog& builtin_catalog() {
     kinds.push_back(service_kind());
     kinds.push_back(endpoints_kind());
     kinds.push_back(event_kind());
+    kinds.push_back(event_view_kind());
     kinds.push_back(endpoint_slice_kind());
     kinds.push_back(lease_kind());
     kinds.push_back(network_attachment_definition_kind());

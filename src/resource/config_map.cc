@@ -1,4 +1,5 @@
 // ConfigMap: configuration as keys and values.
+#include "resource/base64_lines.h"
 #include "resource/core_kind.h"
 #include "resource/core_kinds.h"
 #include "resource/text_formats.h"
@@ -8,6 +9,10 @@ namespace {
 
 std::string key_field(std::string_view member, std::string_view key) {
   return std::string(member).append("[").append(key).append("]");
+}
+
+void prepare(Json& object, const Json*, Write, Moment) {
+  if (JsonObject* members = object.if_object()) join_base64_lines(*members, "binaryData");
 }
 
 FieldErrors validate(const Json& object, const Json* old, Write) {
@@ -55,6 +60,7 @@ Kind config_map_kind() {
                                        members_at(object, "binaryData").size());
                          }),
                   age_column()};
+  kind.prepare = prepare;
   kind.validate = validate;
   return kind;
 }

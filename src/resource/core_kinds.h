@@ -16,6 +16,7 @@ Kind endpoints_kind();
 Kind endpoint_slice_kind();
 Kind lease_kind();
 Kind event_kind();
+Kind event_view_kind();  // events.k8s.io/v1
 Kind network_attachment_definition_kind();
 
 }  // namespace fairlead::resource

@@ -105,6 +105,7 @@ TEST(ConfigMap, IsChecked) {
       {{R"({"data":{"a":"1","b.c":"2"},"binaryData":{"d":"aGk="},"unknown":{"kept":1}})", {}},
        {R"({"data":{"a":"1"},"binaryData":{"a":"aGk="}})",
         {"data[a]: Invalid value: \"a\": duplicate of key present in binaryData"}},
+       {R"({"binaryData":{"a":"aG\nk=\n"}})", {}},
        {R"({"binaryData":{"a":"?"}})", {"binaryData[a]: Invalid value: \"?\": must be base64"}},
        {R"({"data":{"a":1}})",
         {"data[a]: Invalid value: \"integer\": data[a] in body must be of type string: "
@@ -152,6 +153,9 @@ TEST(Secret, IsPreparedAndChecked) {
   EXPECT_EQ(text_at_path(made.object, "stringData"), "");
   EXPECT_EQ(text_at_path(made.object, "type"), R"("Opaque")");
   EXPECT_EQ(row(kind, made.object, false), "a|Opaque|3|<unknown>");
+  const Written lines = write(kind, object_of(kind, R"({"data":{"a":"aG\nk=\r\n"}})"));
+  EXPECT_EQ(lines.errors, Texts{});
+  EXPECT_EQ(text_at_path(lines.object, "data"), R"({"a":"aGk="})");
   expect_errors(kind, {{R"({"data":{"a":"x"}})", {"data[a]: Invalid value: \"x\": must be base64"}},
                        {R"({"stringData":{"a":1}})",
                         {"stringData[a]: Invalid value: \"integer\": stringData[a] in body must be "

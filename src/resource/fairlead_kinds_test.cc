@@ -3,6 +3,7 @@
 #include "resource/ip_lock.h"
 #include "resource/kind_test_support.h"
 #include "resource/network_attachment.h"
+#include "resource/node_report.h"
 #include "resource/subnet.h"
 
 namespace fairlead::resource {
@@ -309,6 +310,27 @@ TEST(IPLock, IsCheckedAndImmutable) {
   EXPECT_EQ(write(kind, lock("v1-7-10-0-0-5", "w", "s"), &old, Write::update).errors,
             Texts{"metadata.ownerReferences: Forbidden: field is immutable"});
   EXPECT_EQ(row(kind, old, false), "v1-7-10-0-0-5|7|10.0.0.5|s|at|<unknown>");
+}
+
+// A report names virtual networks and versions, and nothing else.
+TEST(NodeReport, IsChecked) {
+  const Kind kind = node_report_kind();
+  const auto errors = [&](std::string_view members) {
+    return write(kind, object_of(kind, members)).errors;
+  };
+  const auto made = write(
+      kind, object_of(kind, R"({"applied":{"7":"1024","16777215":"9"},"appliedElsewhere":"3"})"));
+  EXPECT_EQ(made.errors, Texts{});
+  EXPECT_EQ(row(kind, made.object, false), "a|2|<unknown>");
+  EXPECT_EQ(errors("{}"), Texts{});
+  for (const char* vni : {"0", "07", "-1", "x", "", "16777216"})
+    EXPECT_EQ(errors(R"({"applied":{")" + std::string(vni) + R"(":"1"}})").size(), 1u) << vni;
+  for (const char* version : {"0", "01", "x", "-4", "99999999999999999999"}) {
+    EXPECT_EQ(errors(R"({"applied":{"7":")" + std::string(version) + R"("}})").size(), 1u);
+    EXPECT_EQ(errors(R"({"appliedElsewhere":")" + std::string(version) + R"("})").size(), 1u);
+  }
+  EXPECT_FALSE(errors(R"({"applied":{"7":1}})").empty());
+  EXPECT_FALSE(errors(R"({"applied":[]})").empty());
 }
 
 // Whatever a client sends, preparing it does not crash; the checks then refuse it.

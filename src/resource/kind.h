@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "resource/field_error.h"
@@ -32,6 +34,22 @@ enum class Write { create, update, update_status, finalize };
 // What a name must look like: most kinds take a DNS subdomain.
 enum class NameRule { dns_subdomain, dns_label, dns_1035_label };
 
+struct Kind;
+
+// The objects of a stored kind in another form, served in another group and version: converted at
+// the edge of the API, one way on reading and the other on writing. Both are pure, move members
+// about and lose nothing.
+struct View {
+  std::string of;                // apiVersion of the stored kind, which has the same name
+  const Kind* stored = nullptr;  // that kind; found by the Catalog
+  // In place, apiVersion included. Objects need not be complete (an apply names some fields only),
+  // nor of the right types: what is wrong is left as it is.
+  std::function<void(Json& object)> show;  // from the stored form
+  std::function<void(Json& object)> keep;  // to the stored form
+  // Selectable fields: as they are called here, and in the stored form.
+  std::vector<std::pair<std::string, std::string>> paths;
+};
+
 struct Kind {
   std::string group;  // "" for the core group
   std::string version;
@@ -41,7 +59,8 @@ struct Kind {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool stored = true;  // false: only created, and answered at once (reviews)
+  bool stored = true;        // false: only created, and answered at once (reviews)
+  std::optional<View> view;  // set: no objects of its own
   NameRule name_rule = NameRule::dns_subdomain;
 
   Schema schema;                      // of the whole object, apiVersion, kind and metadata included
@@ -70,6 +89,13 @@ struct Kind {
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   std::string list_kind() const { return kind + "List"; }
+  // The kind whose objects these are.
+  const Kind& storage() const { return view ? *view->stored : *this; }
+  // An object of the storage in this kind's form.
+  Json shown(Json object) const {
+    if (view) view->show(object);
+    return object;
+  }
   // "subnets.fairlead.dev": how error messages name the resource.
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
 };

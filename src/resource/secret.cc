@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/encoding.h"
+#include "resource/base64_lines.h"
 #include "resource/core_kind.h"
 #include "resource/core_kinds.h"
 #include "resource/text_formats.h"
@@ -31,7 +32,10 @@ void merge_string_data(JsonObject& members) {
 }
 
 void prepare(Json& object, const Json*, Write, Moment) {
-  if (JsonObject* members = object.if_object()) merge_string_data(*members);
+  JsonObject* members = object.if_object();
+  if (!members) return;
+  merge_string_data(*members);
+  join_base64_lines(*members, "data");
 }
 
 const std::map<std::string_view, std::vector<std::string_view>>& required_keys() {

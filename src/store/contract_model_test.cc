@@ -49,17 +49,17 @@ bool all_hold(const std::vector<Compare>& compares, const State& state) {
   });
 }
 
-void apply(State& state, const Transaction& transaction, Revision revision) {
-  std::uint32_t position = 0;
+void apply(State& state, const Transaction& transaction, Place place) {
+  const Revision revision = place.revision;
   for (const Operation& operation : transaction.operations) {
-    const Place place{revision, position++};
-    if (operation.kind == Operation::Kind::erase) {
-      state.erase(operation.key);
-      continue;
-    }
     const auto found = state.find(operation.key);
     const Revision created = found == state.end() ? revision : found->second.created;
-    state[operation.key] = {std::string(operation.value.view()), place, created};
+    if (operation.kind == Operation::Kind::erase) {
+      state.erase(operation.key);
+    } else {
+      state[operation.key] = {std::string(operation.value.view()), place, created};
+    }
+    ++place.position;
   }
 }
 
@@ -290,22 +290,23 @@ bool sometime(const std::map<Revision, State>& history, Revision from, Revision 
 }
 
 std::map<Revision, State> Fibers::make_history() const {
-  std::map<Revision, const Attempt*> made;
+  std::map<Place, const Attempt*> made;
   for (const Attempt& attempt : attempts_) {
     if (!attempt.result || attempt.transaction.operations.empty()) continue;
-    EXPECT_TRUE(made.emplace(attempt.result->revision, &attempt).second)
-        << "revision " << attempt.result->revision << " was given twice";
+    const Place first{attempt.result->revision, attempt.result->position};
+    EXPECT_TRUE(made.emplace(first, &attempt).second)
+        << "revision " << first.revision << " position " << first.position << " was given twice";
     EXPECT_GT(attempt.result->revision, attempt.from);
     EXPECT_LE(attempt.result->revision, attempt.to);
   }
   std::map<Revision, State> history;
   State state = views_.front().state;
   history[start_] = state;
-  for (const auto& [revision, attempt] : made) {
+  for (const auto& [first, attempt] : made) {
     EXPECT_TRUE(all_hold(attempt->transaction.compares, state))
-        << "revision " << revision << " was committed although a compare did not hold";
-    apply(state, attempt->transaction, revision);
-    history[revision] = state;
+        << "revision " << first.revision << " was committed although a compare did not hold";
+    apply(state, attempt->transaction, first);
+    history[first.revision] = state;
   }
   return history;
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtime/scope.h"
 #include "store/contract.h"
 
@@ -195,6 +197,67 @@ TEST_P(StoreContract, ExactlyOneOfCompetingCreatesWins) {
   run(Race::all(runtime(), store(), winners, losers));
   EXPECT_EQ(winners, 1);
   EXPECT_EQ(losers, 39);
+}
+
+// Transactions that are under way together: each succeeds or fails for itself, says the place that
+// its changes have, and lists and watches tell the same.
+TEST_P(StoreContract, TransactionsUnderWayTogetherKeepTheirPlaces) {
+  struct Story {
+    static Task<void> one(Store& store, int number, std::map<std::string, Place>& made,
+                          std::vector<std::string>& refused) {
+      const std::string key = "/n/" + std::to_string(number);
+      Transaction transaction;
+      if (number % 5 == 3) {  // this one cannot succeed
+        transaction.compares.push_back(absent("/taken"));
+        transaction.operations.push_back(put("/taken", "again"));
+      } else if (number % 5 == 4) {
+        transaction.compares.push_back(exists("/old/" + std::to_string(number)));
+        transaction.operations.push_back(erase("/old/" + std::to_string(number)));
+      }
+      transaction.compares.push_back(absent(key));
+      transaction.operations.push_back(put(key, "v"));
+      transaction.operations.push_back(put(key + "/second", "v"));
+      const auto before = static_cast<std::uint32_t>(transaction.operations.size() - 2);
+      const Result<Committed> committed = co_await store.commit(std::move(transaction));
+      if (!committed) {
+        refused.push_back(key);
+        co_return;
+      }
+      // An erasure before it in the transaction does not move it: positions are those asked for.
+      made[key] = {committed->revision, committed->position + before};
+      made[key + "/second"] = {committed->revision, committed->position + before + 1};
+    }
+    static Task<void> all(runtime::Runtime& runtime, Store& store,
+                          std::map<std::string, Place>& made, std::vector<std::string>& refused) {
+      runtime::Scope scope(runtime);
+      for (int i = 0; i < 100; ++i) scope.spawn(one(store, i, made, refused));
+      co_await scope.join();
+    }
+  };
+  write({put("/taken", "0")});
+  for (int i = 4; i < 100; i += 5) write({put("/old/" + std::to_string(i), "0")});
+  const Revision start = revision();
+  const std::unique_ptr<Watch> watcher = watch("/", start);
+  std::map<std::string, Place> made;
+  std::vector<std::string> refused;
+  run(Story::all(runtime(), store(), made, refused));
+  EXPECT_EQ(made.size(), 160U);
+  EXPECT_EQ(refused.size(), 20U);
+  const Result<Listing> listing = list("/n/");
+  ASSERT_TRUE(listing);
+  std::map<std::string, Place> listed;
+  for (const KeyValue& item : listing->items) listed[item.key] = item.modified;
+  EXPECT_EQ(listed, made);
+  std::map<std::string, Place> told;
+  Place last{start, Place::kEnd};
+  for (const Change& change : changes_until(*watcher, revision())) {
+    EXPECT_LT(last, change.current.modified) << change.current.key;
+    last = change.current.modified;
+    if (!change.erased) told[change.current.key] = change.current.modified;
+  }
+  EXPECT_EQ(told, made);
+  EXPECT_EQ(get("/taken")->value.view(), "0");
+  EXPECT_TRUE(list("/old/")->items.empty());
 }
 
 // Counting up with compare-and-put from many fibers loses no step.

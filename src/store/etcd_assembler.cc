@@ -15,7 +15,7 @@ Result<std::vector<RevisionChanges>> EtcdAssembler::take(
     if (open_.revision == 0) return;
     position_ = open_.revision;
     whole.push_back(std::exchange(open_, {}));
-    open_events_ = 0;
+    next_position_ = 0;
   };
   for (const wire::etcd::Event& event : response.events) {
     const Revision revision = event.kv.mod_revision;
@@ -37,7 +37,7 @@ Result<std::vector<RevisionChanges>> EtcdAssembler::take(
 }
 
 void EtcdAssembler::add(const wire::etcd::Event& event) {
-  const std::uint32_t position = open_events_++;
+  const std::uint32_t position = next_position_++;
   const auto key = keys_.key_of(event.kv.key);
   if (!key) return;
   if (event.erased) {
@@ -57,6 +57,7 @@ void EtcdAssembler::add(const wire::etcd::Event& event) {
     log::error("foreign value in etcd", {{"key", printable(event.kv.key)}});
     return;
   }
+  next_position_ = opened->modified.position + 1;
   open_.changes.push_back(Change{.current = std::move(*opened), .erased = false});
 }
 

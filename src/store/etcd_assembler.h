@@ -1,10 +1,11 @@
 // EtcdAssembler: turns the responses of one etcd watch over the whole root into whole revisions
 // with the position of every change. Pure; EtcdTail feeds it.
 //
-// Every operation of a store transaction is exactly one event below the root, in the order given,
-// so an event's number within its revision is its position. That is how erasures, which have no
-// value and so no envelope, get theirs; it is also why watches are over the root and never over a
-// part of it.
+// Every operation of a store transaction is exactly one event below the root, in the order given. A
+// value's envelope tells its position. An erasure, which has no value and so no envelope, is one
+// after the event before it: where a transaction of the same group failed (EtcdGroup), that is less
+// than it might have been, but the same for everyone, and still below what follows. It is also why
+// watches are over the root and never over a part of it.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ class EtcdAssembler {
 
   const EtcdKeys& keys_;
   Revision position_;
-  RevisionChanges open_;  // events of this revision may still follow
-  std::uint32_t open_events_ = 0;
+  RevisionChanges open_;             // events of this revision may still follow
+  std::uint32_t next_position_ = 0;  // of an erasure, were it next
   std::uint64_t foreign_values_ = 0;
 };
 

@@ -56,7 +56,7 @@ std::vector<std::string> shown(const Result<std::vector<RevisionChanges>>& revis
   return lines;
 }
 
-// An erasure gets the number of its event within its revision, across all keys of the root.
+// An erasure is one after the event before it, across all keys of the root.
 TEST(EtcdAssembler, CountsPositions) {
   Responses made;
   EtcdAssembler assembler(made.keys, 5);
@@ -65,6 +65,16 @@ TEST(EtcdAssembler, CountsPositions) {
                               made.erase("d", 6), made.erase("a", 7)}));
   EXPECT_THAT(shown(revisions), ElementsAre("6: a@0 -b@1 c@2 -d@3", "7: -a@0"));
   EXPECT_EQ(assembler.position(), 7);
+}
+
+// Where a transaction of a group failed, positions are left out; erasures stay between their
+// neighbours.
+TEST(EtcdAssembler, PositionsMayBeLeftOut) {
+  Responses made;
+  EtcdAssembler assembler(made.keys, 5);
+  const auto revisions = assembler.take(
+      made.of({made.put("a", 6, 3), made.erase("b", 6), made.put("c", 6, 9), made.erase("d", 6)}));
+  EXPECT_THAT(shown(revisions), ElementsAre("6: a@3 -b@4 c@9 -d@10"));
 }
 
 // What was known before the watch began is not told again.

@@ -238,7 +238,7 @@ struct Frozen {
   EtcdOptions options = options_of_one(cluster, 0);
 
   Task<void> run() {
-    options.call_time = 700ms;
+    options.call_time = 2s;
     EtcdStore store(runtime, options);
     const Revision start = co_await ready(store);
     const auto watch = std::move(*store.watch("", start));

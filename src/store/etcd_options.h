@@ -49,8 +49,10 @@ struct EtcdLatency {
 struct EtcdCounters {
   EtcdLatency reads;
   EtcdLatency writes;
-  std::uint64_t retries = 0;    // attempts beyond the first
-  std::uint64_t conflicts = 0;  // transactions whose compares did not hold
+  std::uint64_t groups = 0;        // calls that carried transactions …
+  std::uint64_t transactions = 0;  // … and how many they carried
+  std::uint64_t retries = 0;       // attempts beyond the first
+  std::uint64_t conflicts = 0;     // transactions whose compares did not hold
   std::uint64_t failed_reads = 0;
   std::uint64_t failed_writes = 0;    // surely not made
   std::uint64_t unknown_writes = 0;   // answered with timeout

@@ -18,49 +18,6 @@ constexpr std::size_t kLargestPage = 2'000;
 // How often a list of "now" starts over when compaction overtakes it.
 constexpr int kListAttempts = 3;
 
-// The transaction as etcd's message, with the keys and values that the message points into.
-class TransactionMessage {
- public:
-  TransactionMessage(const EtcdKeys& keys, const Transaction& transaction) {
-    texts_.reserve(transaction.compares.size() + 2 * transaction.operations.size());
-    for (const Compare& compare : transaction.compares) {
-      const bool exists = compare.modified == Compare::kExists;
-      message_.compares.push_back(
-          {.result = exists ? etcd::Compare::Result::greater : etcd::Compare::Result::equal,
-           .target = etcd::Compare::Target::mod,
-           .key = keep(keys.data(compare.key)),
-           .operand = exists ? 0 : compare.modified});
-    }
-    std::uint32_t position = 0;
-    for (const Operation& operation : transaction.operations) {
-      const std::string_view key = keep(keys.data(operation.key));
-      if (operation.kind == Operation::Kind::erase) {
-        message_.success.emplace_back(etcd::DeleteRangeRequest{.key = key});
-      } else {
-        message_.success.emplace_back(etcd::PutRequest{
-            .key = key, .value = keep(seal_value(position, operation.value.view()))});
-      }
-      ++position;
-    }
-  }
-  const etcd::TxnRequest& message() const { return message_; }
-
- private:
-  std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
-  std::vector<std::string> texts_;  // reserved: what is kept does not move
-  etcd::TxnRequest message_;
-};
-
-Error conflict_in(const Transaction& transaction) {
-  if (transaction.compares.size() != 1) return {Code::conflict, "a compare does not hold"};
-  const Compare& compare = transaction.compares.front();
-  const std::string key = printable(compare.key);
-  if (compare.modified == 0) return {Code::conflict, key + " exists already"};
-  if (compare.modified == Compare::kExists) return {Code::conflict, key + " does not exist"};
-  return {Code::conflict,
-          key + " was not last changed at revision " + std::to_string(compare.modified)};
-}
-
 std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
   if (items == 0) return page;
   const std::size_t fitting = kPageBytes / std::max<std::size_t>(bytes / items, 1);
@@ -77,7 +34,11 @@ struct EtcdStore::Question {
 };
 
 EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
-    : runtime_(runtime), keys_(options.root), client_(runtime, options), scope_(runtime) {}
+    : runtime_(runtime),
+      keys_(options.root),
+      client_(runtime, options),
+      commits_(client_, keys_),
+      scope_(runtime) {}
 
 EtcdStore::~EtcdStore() = default;
 
@@ -177,17 +138,11 @@ Task<Result<Listing>> EtcdStore::list_once(std::string prefix, ListOptions optio
 
 Task<Result<Committed>> EtcdStore::commit(Transaction transaction) {
   FL_CO_CHECKED(validate(transaction));
-  std::string request = framed_request(TransactionMessage(keys_, transaction).message());
-  FL_CO_TRY(const std::string bytes, co_await client_.write(etcd::kTxnPath, std::move(request)));
-  FL_CO_TRY(const etcd::TxnResponse response, etcd::decode_txn_response(bytes));
-  if (!response.succeeded) {
-    ++client_.counters().conflicts;
-    co_return fail(conflict_in(transaction));
-  }
-  if (!transaction.operations.empty())
-    known_event_ = std::max(known_event_, response.header.revision);
-  want(response.header.revision);
-  co_return Committed{response.header.revision};
+  const bool changes = !transaction.operations.empty();
+  FL_CO_TRY(const Committed committed, co_await commits_.commit(std::move(transaction)));
+  if (changes) known_event_ = std::max(known_event_, committed.revision);
+  want(committed.revision);
+  co_return committed;
 }
 
 Task<Result<>> EtcdStore::compact(Revision before) {

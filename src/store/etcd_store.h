@@ -1,10 +1,10 @@
 // EtcdStore: the Store for several servers on several machines, kept in an etcd v3 cluster.
 //
 // Reads and writes are etcd's own linearizable ranges and transactions, many at a time on one
-// HTTP/2 connection. All watches share one etcd watch over the root (EtcdFeed). It survives the
-// loss of a member, of the leader, of the network for a while, and compaction under it: whatever
-// cannot be answered right is an error (timeout for a write whose fate is not known, gone for lost
-// history), never a wrong answer.
+// HTTP/2 connection; writes that wait go together (EtcdCommits). All watches share one etcd watch
+// over the root (EtcdFeed). It survives the loss of a member, of the leader, of the network for a
+// while, and compaction under it: whatever cannot be answered right is an error (timeout for a
+// write whose fate is not known, gone for lost history), never a wrong answer.
 //
 // Revisions are etcd's, shared with everything else in that etcd. The watch learns of revisions by
 // events only. Progress notifications would tell it of the others, but before etcd 3.4.25 and 3.5.8
@@ -24,6 +24,7 @@
 #include "runtime/runtime.h"
 #include "runtime/scope.h"
 #include "store/etcd_client.h"
+#include "store/etcd_commits.h"
 #include "store/etcd_feed.h"
 #include "store/etcd_keys.h"
 #include "store/etcd_options.h"
@@ -91,6 +92,7 @@ class EtcdStore final : public Store {
   runtime::Runtime& runtime_;
   EtcdKeys keys_;
   EtcdClient client_;
+  EtcdCommits commits_;
   std::shared_ptr<EtcdFeed> feed_;  // null until the first watch
   std::size_t pursuing_ = 0;        // watches that follow etcd by themselves, further back
   Revision wanted_ = 0;             // the watch should get here …

@@ -5,19 +5,9 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "store/transaction.h"
 
 namespace fairlead::store {
-namespace {
-
-std::size_t size_of(const Transaction& transaction) {
-  std::size_t bytes = 0;
-  for (const Compare& compare : transaction.compares) bytes += compare.key.size();
-  for (const Operation& operation : transaction.operations)
-    bytes += operation.key.size() + operation.value.size();
-  return bytes;
-}
-
-}  // namespace
 
 // Something a fiber waits for. Shared, so that either side may go first.
 struct GroupCommit::Parked {

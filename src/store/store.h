@@ -4,9 +4,11 @@
 // simulation), SqliteStore (the embedded default) and EtcdStore. The watch cache is the only reader
 // in the server; nothing above it talks to a Store.
 //
-// Revisions: every transaction that changes something gets the next revision; its operations share
-// it and are told apart by their position, 0, 1, 2 … in the order given. An object's place in
-// history is therefore (revision, position), see Place.
+// Revisions: a transaction that changes something gets a later revision than everything
+// acknowledged before it was given; its operations share it and are told apart by their positions,
+// which grow by one in the order given. An object's place in history is therefore (revision,
+// position), see Place. Transactions that were under way together may share a revision, at
+// positions of their own.
 //
 // All calls run on the loop of the Runtime that the store was made with.
 #pragma once
@@ -74,6 +76,7 @@ struct Transaction {
 
 struct Committed {
   Revision revision = 0;
+  std::uint32_t position = 0;  // of its first operation
 };
 
 struct ListOptions {

@@ -64,6 +64,14 @@ Result<> validate(const Transaction& transaction) {
   return check_keys_distinct(transaction);
 }
 
+std::size_t size_of(const Transaction& transaction) {
+  std::size_t bytes = 0;
+  for (const Compare& compare : transaction.compares) bytes += compare.key.size();
+  for (const Operation& operation : transaction.operations)
+    bytes += operation.key.size() + operation.value.size();
+  return bytes;
+}
+
 bool holds(const Compare& compare, Revision modified) {
   return compare.modified == Compare::kExists ? modified != 0 : modified == compare.modified;
 }

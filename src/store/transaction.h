@@ -2,6 +2,7 @@
 // out. Pure. Every Store calls validate() first, so that all of them refuse the same transactions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ namespace fairlead::store {
 // kMaxOperations operations or compares, more than kMaxBytes of keys and values together, an erase
 // that no compare guards, a compare with an impossible revision.
 Result<> validate(const Transaction& transaction);
+
+// Keys and values together.
+std::size_t size_of(const Transaction& transaction);
 
 // `modified` is the revision of the key's current value, 0 if there is none.
 bool holds(const Compare& compare, Revision modified);

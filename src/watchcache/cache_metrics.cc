@@ -9,7 +9,7 @@ void register_cache_metrics(metrics::Registry& registry, const WatchCache& cache
   const auto total = [&cache, &catalog](std::size_t (KindCache::*figure)() const) {
     return [&cache, &catalog, figure] {
       std::size_t sum = 0;
-      for (const auto& kind : catalog.kinds()) sum += (cache.of(*kind).*figure)();
+      for (const resource::Kind* kind : catalog.stored_kinds()) sum += (cache.of(*kind).*figure)();
       return static_cast<double>(sum);
     };
   };

@@ -21,17 +21,19 @@ struct WatchCache::Check {
 WatchCache::WatchCache(runtime::Runtime& runtime, store::Store& store,
                        const resource::Catalog& catalog, HistoryLimits limits)
     : runtime_(runtime), store_(store), scope_(runtime) {
-  for (const auto& kind : catalog.kinds()) {
+  for (const resource::Kind* kind : catalog.stored_kinds()) {
     caches_.push_back(std::make_unique<KindCache>(*kind, limits));
-    by_kind_.emplace(kind.get(), caches_.back().get());
+    by_kind_.emplace(kind, caches_.back().get());
     by_prefix_.emplace(kind_prefix(*kind), caches_.back().get());
   }
 }
 
 WatchCache::~WatchCache() = default;
 
-KindCache& WatchCache::of(const resource::Kind& kind) { return *by_kind_.at(&kind); }
-const KindCache& WatchCache::of(const resource::Kind& kind) const { return *by_kind_.at(&kind); }
+KindCache& WatchCache::of(const resource::Kind& kind) { return *by_kind_.at(&kind.storage()); }
+const KindCache& WatchCache::of(const resource::Kind& kind) const {
+  return *by_kind_.at(&kind.storage());
+}
 
 Task<Result<>> WatchCache::run() {
   for (;;) {

@@ -38,6 +38,7 @@ class WatchCache {
   Task<Result<>> reached(store::Revision revision, Duration limit);
 
   store::Revision revision() const { return revision_; }
+  // Of a view: that of the kind it shows, whose objects have the stored form.
   KindCache& of(const resource::Kind& kind);
   const KindCache& of(const resource::Kind& kind) const;
 

@@ -29,10 +29,12 @@ Result<Message> decode_message(std::string_view bytes, std::string_view name) {
 
 void encode(std::string& out, const RangeRequest& request) { encode_message(out, request); }
 void encode(std::string& out, const TxnRequest& request) { encode_message(out, request); }
+void encode(std::string& out, const TxnGroupRequest& request) { encode_message(out, request); }
 void encode(std::string& out, const CompactRequest& request) { encode_message(out, request); }
 void encode(std::string& out, const WatchRequest& request) { encode_message(out, request); }
 void encode(std::string& out, const RangeResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const TxnResponse& response) { encode_message(out, response); }
+void encode(std::string& out, const TxnGroupResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const WatchResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const StatusResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const MemberListResponse& response) { encode_message(out, response); }
@@ -47,6 +49,9 @@ Result<RangeRequest> decode_range_request(std::string_view message) {
 Result<TxnRequest> decode_txn_request(std::string_view message) {
   return decode_message<TxnRequest>(message, "transaction request");
 }
+Result<TxnGroupRequest> decode_txn_group_request(std::string_view message) {
+  return decode_message<TxnGroupRequest>(message, "group of transaction requests");
+}
 Result<CompactRequest> decode_compact_request(std::string_view message) {
   return decode_message<CompactRequest>(message, "compaction request");
 }
@@ -58,6 +63,9 @@ Result<RangeResponse> decode_range_response(std::string_view message) {
 }
 Result<TxnResponse> decode_txn_response(std::string_view message) {
   return decode_message<TxnResponse>(message, "transaction response");
+}
+Result<TxnGroupResponse> decode_txn_group_response(std::string_view message) {
+  return decode_message<TxnGroupResponse>(message, "group of transaction responses");
 }
 Result<WatchResponse> decode_watch_response(std::string_view message) {
   return decode_message<WatchResponse>(message, "watch response");

@@ -83,6 +83,13 @@ struct TxnRequest {
   std::vector<RequestOp> failure{};
 };
 
+// Several transactions as one: etcd carries them out together, at one revision, each with compares
+// of its own. All compares are looked at before any of them changes something, and no two may put
+// one key. (On the wire: a transaction whose operations are transactions.)
+struct TxnGroupRequest {
+  std::vector<TxnRequest> transactions{};
+};
+
 struct PutResponse {};
 struct DeleteRangeResponse {
   std::int64_t deleted = 0;
@@ -93,6 +100,11 @@ struct TxnResponse {
   ResponseHeader header{};
   bool succeeded = false;
   std::vector<ResponseOp> responses{};
+};
+
+struct TxnGroupResponse {
+  ResponseHeader header{};
+  std::vector<TxnResponse> transactions{};
 };
 
 struct CompactRequest {
@@ -156,10 +168,12 @@ struct MemberListResponse {
 // Encoders append to `out`, so that a message can be written behind its gRPC prefix.
 void encode(std::string& out, const RangeRequest& request);
 void encode(std::string& out, const TxnRequest& request);
+void encode(std::string& out, const TxnGroupRequest& request);
 void encode(std::string& out, const CompactRequest& request);
 void encode(std::string& out, const WatchRequest& request);
 void encode(std::string& out, const RangeResponse& response);
 void encode(std::string& out, const TxnResponse& response);
+void encode(std::string& out, const TxnGroupResponse& response);
 void encode(std::string& out, const WatchResponse& response);
 void encode(std::string& out, const StatusResponse& response);
 void encode(std::string& out, const MemberListResponse& response);
@@ -168,10 +182,12 @@ void encode_compact_response(std::string& out, const ResponseHeader& header);
 // All fail with corrupt on bytes that are not such a message.
 Result<RangeRequest> decode_range_request(std::string_view message);
 Result<TxnRequest> decode_txn_request(std::string_view message);
+Result<TxnGroupRequest> decode_txn_group_request(std::string_view message);
 Result<CompactRequest> decode_compact_request(std::string_view message);
 Result<WatchRequest> decode_watch_request(std::string_view message);
 Result<RangeResponse> decode_range_response(std::string_view message);
 Result<TxnResponse> decode_txn_response(std::string_view message);
+Result<TxnGroupResponse> decode_txn_group_response(std::string_view message);
 Result<ResponseHeader> decode_compact_response(std::string_view message);
 Result<WatchResponse> decode_watch_response(std::string_view message);
 Result<StatusResponse> decode_status_response(std::string_view message);

@@ -31,6 +31,8 @@ void write(ProtoWriter& out, const RequestOp& op);
 bool read(std::string_view message, RequestOp& op);
 void write(ProtoWriter& out, const TxnRequest& request);
 bool read(std::string_view message, TxnRequest& request);
+void write(ProtoWriter& out, const TxnGroupRequest& request);
+bool read(std::string_view message, TxnGroupRequest& request);
 void write(ProtoWriter&, const PutResponse&);
 void write(ProtoWriter& out, const DeleteRangeResponse& response);
 bool read(std::string_view message, DeleteRangeResponse& response);
@@ -38,6 +40,8 @@ void write(ProtoWriter& out, const ResponseOp& op);
 bool read(std::string_view message, ResponseOp& op);
 void write(ProtoWriter& out, const TxnResponse& response);
 bool read(std::string_view message, TxnResponse& response);
+void write(ProtoWriter& out, const TxnGroupResponse& response);
+bool read(std::string_view message, TxnGroupResponse& response);
 void write(ProtoWriter& out, const CompactRequest& request);
 bool read(std::string_view message, CompactRequest& request);
 

@@ -250,6 +250,37 @@ bool read(std::string_view message, TxnRequest& request) {
   return in.ok();
 }
 
+// The one field of a RequestOp or ResponseOp that is a transaction.
+constexpr std::uint32_t kTransactionOp = 4;
+
+template <class Transaction>
+bool read_transaction_op(std::string_view message, Transaction& transaction) {
+  ProtoReader in(message);
+  bool known = false;
+  while (in.next()) {
+    if (known || in.field() != kTransactionOp) return false;
+    known = true;
+    if (!read(in.bytes(), transaction)) return false;
+  }
+  return in.ok() && known;
+}
+
+void write(ProtoWriter& out, const TxnGroupRequest& request) {
+  for (const TxnRequest& one : request.transactions)
+    out.message(2, [&](ProtoWriter& op) {
+      op.message(kTransactionOp, [&](ProtoWriter& entry) { write(entry, one); });
+    });
+}
+
+bool read(std::string_view message, TxnGroupRequest& request) {
+  ProtoReader in(message);
+  while (in.next()) {
+    if (in.field() != 2) return false;
+    if (!read_transaction_op(in.bytes(), request.transactions.emplace_back())) return false;
+  }
+  return in.ok();
+}
+
 void write(ProtoWriter&, const PutResponse&) {}
 
 void write(ProtoWriter& out, const DeleteRangeResponse& response) {
@@ -299,6 +330,27 @@ bool read(std::string_view message, TxnResponse& response) {
     if (in.field() == 1) whole = read(in.bytes(), response.header);
     if (in.field() == 2) response.succeeded = in.boolean();
     if (in.field() == 3) whole = read(in.bytes(), response.responses.emplace_back());
+    if (!whole) return false;
+  }
+  return in.ok();
+}
+
+void write(ProtoWriter& out, const TxnGroupResponse& response) {
+  out.message(1, [&](ProtoWriter& header) { write(header, response.header); });
+  out.boolean(2, true);
+  for (const TxnResponse& one : response.transactions)
+    out.message(3, [&](ProtoWriter& op) {
+      op.message(kTransactionOp, [&](ProtoWriter& entry) { write(entry, one); });
+    });
+}
+
+bool read(std::string_view message, TxnGroupResponse& response) {
+  ProtoReader in(message);
+  while (in.next()) {
+    bool whole = true;
+    if (in.field() == 1) whole = read(in.bytes(), response.header);
+    if (in.field() == 3)
+      whole = read_transaction_op(in.bytes(), response.transactions.emplace_back());
     if (!whole) return false;
   }
   return in.ok();

@@ -4,29 +4,19 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/encoding.h"
 
 namespace fairlead::wire {
 namespace {
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
+// What is no escape stands for itself: status messages are meant for people.
 std::string percent_decode(std::string_view text) {
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-    if (low < 0) {
-      decoded.push_back(text[i]);
-      continue;
-    }
-    decoded.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
+    const std::optional<char> escaped = percent_escape(text, i);
+    decoded.push_back(escaped.value_or(text[i]));
+    if (escaped) i += 2;
   }
   return decoded;
 }

@@ -49,7 +49,7 @@ is() { [ "$(field "$1" "$2")" = "$3" ]; }
 filled() { [ -n "$(field "$1" "$2")" ]; }
 carries() { grep -q "would carry.*addresses=\"\?10.0.0.$2\"\? .*$3" "$WORK/$1.err"; }
 removes() { grep -q "would remove.*addresses=\"\?10.0.0.$2\"\? " "$WORK/$1.err"; }
-applied() { kubectl get node "$1" -o "jsonpath={.status.fairlead.applied.$2}"; }
+applied() { kubectl get nodereport "$1" -o "jsonpath={.applied.$2}"; }
 applied_beyond() { [ "$(applied "$1" "$2")" -ge "$3" ]; }
 
 for node in a1 a2; do
@@ -84,6 +84,8 @@ equal "where x is" "$(field x .status.hostIP)" 192.0.2.1
 expect "the columns" 'x +a1 +s +10.0.0.11 +Ready' kubectl get na
 wait_until 20 "y on a1" carries a1 12 192.0.2.2
 wait_until 20 "x on a2" carries a2 11 192.0.2.1
+told() { kubectl describe na "$1" | grep -qE "$2"; }
+wait_until 20 "what the agent did, told" told x 'Normal +Implemented .*fairlead-agent.* Implemented as interface '"$(field x .status.ifcName)"' of node a1'
 expect "metrics" '^fairlead_agent_local_attachments 1$' page a1 metrics
 expect "metrics of others" '^fairlead_agent_remote_attachments 1$' page a1 metrics
 expect "ready" '^ok$' page a1 readyz
@@ -100,6 +102,7 @@ wait_until 20 "report of say" is say .status.postCreateExecReport.exitStatus 7
 equal "its arguments" "$(field say .status.postCreateExecReport.stdOut)" \
   "$(field say .status.ifcName) 10.0.0.13 02:00:0a:00:00:0d"
 equal "its errors" "$(field say .status.postCreateExecReport.stdErr)" oops
+wait_until 20 "the failure told" told say "Warning +HookFailed .*hook ended with status 7: oops"
 wait_until 20 "end of hang" is hang .status.postCreateExecReport.exitStatus -3
 expect "why" 'hanging' field hang .status.postCreateExecReport.stdOut
 expect "told" 'fairlead: killed after 2 s' field hang .status.postCreateExecReport.stdErr

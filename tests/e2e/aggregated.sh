@@ -9,7 +9,7 @@ if [ -n "$KUBE_APISERVER" ] && [ -z "${IN_NAMESPACE:-}" ]; then
 fi
 . "$(dirname "$0")/../lib.sh"
 HERE=$(cd "$(dirname "$0")" && pwd)
-DEPLOY=$(cd "$HERE/../../deploy/aggregated" && pwd)
+DEPLOY=$(cd "$HERE/../../deploy/kubernetes" && pwd)
 SUBNETS=/apis/fairlead.dev/v1alpha1/namespaces/default/subnets
 NAME=fairlead.fairlead-system.svc
 PKI=$WORK/pki
@@ -153,7 +153,7 @@ if [ -z "$KUBE_APISERVER" ]; then
 else
   kube_host
   for who in limited nobody; do kubeconfig "$WORK/$who.kubeconfig" "$HOST_URL" "$HOST_CA" "$who-token"; done
-  as admin apply -f "$DEPLOY/rbac.yaml" >/dev/null
+  as admin apply -f "$DEPLOY/namespace.yaml" -f "$DEPLOY/rbac.yaml" >/dev/null
   as admin apply -f - >/dev/null <<'YAML'
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -240,6 +240,37 @@ as admin create configmap stays -n new-1 >/dev/null
 as admin patch configmap stays -n new-1 -p '{"metadata":{"finalizers":["example.com/stays"]}}' >/dev/null
 as admin delete namespace new-1 --wait=false >/dev/null
 refuse "a namespace that is going" 'Forbidden.*being terminated' as admin create -f "$WORK/late.yaml"
+
+# --- a released address waits for the agents that carry it, though their Nodes are the host's
+start_agent() {
+  "$FAIRLEAD" agent --kubeconfig "$BEHIND_DATA/admin.kubeconfig" --node edge --host-ip 192.0.2.1 --fabric log \
+    --metrics-listen none --lock-file "$WORK/edge.lock" >"$WORK/edge.out" 2>>"$WORK/edge.err" &
+  AGENT_PID=$!
+  STARTED+=($!)
+}
+start_agent
+as admin create -f - >/dev/null <<'YAML'
+apiVersion: fairlead.dev/v1alpha1
+kind: NetworkAttachment
+metadata: {name: held, namespace: default}
+spec: {node: edge, subnet: blue}
+YAML
+held() { as admin get na held -o "jsonpath={$1}"; }
+implemented() { [ -n "$(held .status.hostIP)" ]; }
+wait_until 30 "an attachment with an interface" implemented
+lock=$(held .status.ipv4)
+lock=v1-7-${lock//./-}
+kill -KILL "$AGENT_PID"
+wait "$AGENT_PID" 2>/dev/null || true
+as admin delete na held >/dev/null
+equal "the released lock waits for the node" \
+  "$(as admin get ipl "$lock" -o 'jsonpath={.metadata.annotations.fairlead\.dev/awaits}')" edge
+start_agent
+freed() { ! as admin get ipl "$lock" 2>/dev/null; }
+wait_until 30 "the address free once the node has said so" freed
+expect "its report" '^edge ' as admin get nodereports
+kill "$AGENT_PID"
+wait "$AGENT_PID" 2>/dev/null || true
 
 if [ -n "$KUBE_APISERVER" ]; then
   # --- what only the real aggregator does

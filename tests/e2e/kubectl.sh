@@ -92,6 +92,42 @@ check "status patch" kubectl patch sn blue --subresource=status --type merge -p 
 equal "generation counts the spec only" "$(kubectl get sn blue -o 'jsonpath={.metadata.generation}')" 1
 check "wait" kubectl wait sn/blue --for=jsonpath='{.status.validated}'=true --timeout=20s
 
+# --- events, under both of their names
+BLUE=$(kubectl get sn blue -o 'jsonpath={.metadata.uid}')  # describe asks for events by it
+cat >"$WORK/event.yaml" <<YAML
+apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {name: told, labels: {told: by-hand}}
+eventTime: 2026-01-01T00:00:00.000000Z
+type: Warning
+reason: Tried
+action: Try
+note: it was tried
+reportingController: example.com/tester
+reportingInstance: tester-0
+regarding: {apiVersion: fairlead.dev/v1alpha1, kind: Subnet, name: blue, namespace: default, uid: $BLUE}
+YAML
+EVENTS=events.v1.events.k8s.io
+expect "create an event" 'event.events.k8s.io/told created' kubectl create -f "$WORK/event.yaml"
+expect "get events by their new name" 'Warning +Tried +subnet/blue +it was tried' kubectl get "$EVENTS"
+expect "and by their old" 'Warning +Tried +subnet/blue +it was tried' kubectl get events
+expect "one object, two forms" '^it was tried it was tried$' echo \
+  "$(kubectl get "$EVENTS" told -o 'jsonpath={.note}') $(kubectl get event told -o 'jsonpath={.message}')"
+expect "describe shows it" 'Tried .*it was tried' kubectl describe subnet blue
+expect "select in the new form" 'event.events.k8s.io/told' \
+  kubectl get "$EVENTS" --field-selector regarding.name=blue,type=Warning -o name
+check "patch in the new form" kubectl patch "$EVENTS" told --type merge -p '{"note":"again"}'
+equal "and read in the old" "$(kubectl get event told -o 'jsonpath={.message}')" again
+expect "apply in the new form" 'told serverside-applied' kubectl apply --server-side --force-conflicts -f "$WORK/event.yaml"
+equal "applied" "$(kubectl get event told -o 'jsonpath={.message}')" "it was tried"
+expect "explain the new form" 'regarding' kubectl explain --api-version=events.k8s.io/v1 events
+refuse "an incomplete event" 'action: Required value' bash -c "sed '/^action/d; s/told$/other/' $WORK/event.yaml | kubectl create -f -"
+kubectl get "$EVENTS" -w -o name >"$WORK/events-watched" 2>&1 &
+STARTED+=($!)
+wait_until 20 "a watched event" grep -q told "$WORK/events-watched"
+check "delete in the new form" kubectl delete "$EVENTS" -l told=by-hand
+refuse "gone in the old" 'NotFound' kubectl get event told
+
 # --- watch
 kubectl get sn -w -o name >"$WORK/watched" 2>&1 &
 STARTED+=($!)

@@ -35,10 +35,16 @@ lock=v1-7-${ip//./-}
 equal "the lock is its own" "$(field ipl "$lock" '.metadata.ownerReferences[0].uid')" "$(field na early .metadata.uid)"
 equal "the status names the lock" "$(field na early .status.lockUID)" "$(field ipl "$lock" .metadata.uid)"
 
+# --- what happened is told
+told() { kubectl describe "$1" "$2" | grep -qE "$3"; }
+wait_until 20 "the address told" told na early 'Normal +AddressAssigned .*fairlead-ipam +Assigned IPv4 address '"$ip"
+check "and what was missing before" told na early 'Warning +NoAddress .*Subnet s1 does not exist'
+
 # --- rivals
 apply subnet rival 7 '"ipv4": "10.0.0.0/24"'
 equal "the loser is not validated" "$(field sn rival .status.validated)" false
 expect "the loser knows the winner" "CIDR overlaps with default/s1's" field sn rival .status.errors
+wait_until 20 "the conflict told" told sn rival "Warning +SubnetConflict .*CIDR overlaps with default/s1's"
 kubectl create namespace other >/dev/null
 apply subnet stranger 7 '"ipv4": "192.168.0.0/24"' other
 expect "a network stays in its namespace" 'same VNI but different namespace wrt default/s1' \
@@ -55,6 +61,7 @@ equal "a status is not to be talked into" "$(field sn rival .status.validated)" 
 for i in 1 2 3 4; do apply attachment "a$i" "n$i" s1; addressed "a$i"; done
 apply attachment waits n1 s1
 wait_until 20 "word on exhaustion" has na waits .status.errors.ipam 'no IPv4 address available in subnet default/s1'
+wait_until 20 "exhaustion told" told na waits 'Warning +AddressExhausted .*no IPv4 address available'
 equal "contention is told" "$(field na waits .status.addressContention)" true
 wanted=$(field na a1 .status.ipv4)
 apply attachment fixed n1 s1 ", \"fixedIPv4\": \"$wanted\""
@@ -75,18 +82,18 @@ wait_until 20 "the lock again" kubectl get ipl "v1-7-${before//./-}"
 equal "the address stays" "$(field na a3 .status.ipv4)" "$before"
 
 # --- quarantine: a node that may still send to an address holds it
-kubectl create -f - >/dev/null <<<'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n4"}}'
+kubectl create -f - >/dev/null <<<'{"apiVersion": "fairlead.dev/v1alpha1", "kind": "NodeReport", "metadata": {"name": "n4"}}'
 held=$(field na a4 .status.ipv4) lock=v1-7-${held//./-}
 kubectl delete na a4 >/dev/null
 equal "the released lock waits for the node" \
   "$(field ipl "$lock" '.metadata.annotations.fairlead\.dev/awaits')" n4
 refuse "a released lock does not change" 'is being released' kubectl label ipl "$lock" a=b
 released=$(field ipl "$lock" .metadata.resourceVersion)
-kubectl patch node n4 --subresource=status --type=merge \
-  -p "{\"status\": {\"fairlead\": {\"applied\": {\"7\": \"1\"}}}}" >/dev/null
+refuse "a report is about networks" 'must be the number of a virtual network' \
+  kubectl patch nodereport n4 --type=merge -p '{"applied": {"seven": "1"}}'
+kubectl patch nodereport n4 --type=merge -p '{"applied": {"7": "1"}}' >/dev/null
 check "an older report does not count" kubectl get ipl "$lock"
-kubectl patch node n4 --subresource=status --type=merge \
-  -p "{\"status\": {\"fairlead\": {\"applied\": {\"7\": \"$released\"}}}}" >/dev/null
+kubectl patch nodereport n4 --type=merge -p "{\"applied\": {\"7\": \"$released\"}}" >/dev/null
 wait_until 20 "the address free" bash -c "! kubectl get ipl $lock || kubectl get ipl $lock -o jsonpath={.metadata.annotations} | grep -vq awaits"
 
 # --- the winner goes, the rival follows, addresses move on

@@ -32,10 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   round_trip(input, etcd::decode_range_request);
   round_trip(input, etcd::decode_txn_request);
+  round_trip(input, etcd::decode_txn_group_request);
   round_trip(input, etcd::decode_compact_request);
   round_trip(input, etcd::decode_watch_request);
   round_trip(input, etcd::decode_range_response);
   round_trip(input, etcd::decode_txn_response);
+  round_trip(input, etcd::decode_txn_group_response);
   round_trip(input, etcd::decode_watch_response);
   round_trip(input, etcd::decode_status_response);
   round_trip(input, etcd::decode_member_list_response);

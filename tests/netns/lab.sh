@@ -1,20 +1,58 @@
 #!/bin/bash
-# The demonstration of `make up`, in a lab of its own: three hosts, two networks with the same addresses, pings
-# inside and none across, a host that dies and heals. And that taking it down leaves nothing behind.
-# time-limit: 240
+# The demonstration of `make up`, in labs of their own, with each fabric over each underlay: three hosts, two networks
+# with the same addresses, pings inside and none across, a host that dies and heals. And that taking it down leaves
+# nothing behind.
+# time-limit: 300
 . "$(dirname "$0")/../lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
+[ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 name=t$((RANDOM % 10000))
 down() { "$FAIRLEAD" lab down --name "$name" >/dev/null 2>&1 || true; }
 finish() { local status=$?; down; (exit "$status"); cleanup; }
 trap finish EXIT
-check "the demonstration" scripts/up --name "$name" --port "$(free_port)" --fabric "${FABRIC:-vxlan}"
+lab() { "$FAIRLEAD" lab "$@" --name "$name"; }
+
+# demonstrate FABRIC UNDERLAY: and the lab stays up.
+demonstrate() {
+  check "the demonstration on $1 over $2" \
+    scripts/up --name "$name" --port "$(free_port)" --fabric "$1" --underlay "$2"
+  expect "status" 'host-3-agent +(10.231.0.3|fd00:231::3) +process [0-9]+' lab status
+  expect "what it is" "^fabric $1, underlay $2" lab status
+}
+take_down() {
+  check "down" lab down
+  equal "no namespace is left" "$(ip netns list | grep -c "fl-$name-" || true)" 0
+  equal "no process is left" "$(pgrep -fc "/run/fairlead-$name/" || true)" 0
+  [ ! -e "/run/fairlead-$name" ] || die "the folder is left"
+}
+
+demonstrate vxlan ipv4
 check "the demonstration again" scripts/up --name "$name"
-expect "status" 'host-3-agent +10.231.0.3 +process [0-9]+' "$FAIRLEAD" lab status --name "$name"
-refuse "a second lab of that name" 'is up' "$FAIRLEAD" lab up --name "$name"
+refuse "a second lab of that name" 'is up' lab up
 refuse "no such host" 'no host host-9' "$FAIRLEAD" lab exec host-9 --name "$name" -- true
 equal "the exit status of a command" "$("$FAIRLEAD" lab exec 1 --name "$name" -- sh -c 'exit 7' || echo $?)" 7
-check "down" "$FAIRLEAD" lab down --name "$name"
-equal "no namespace is left" "$(ip netns list | grep -c "fl-$name-" || true)" 0
-[ ! -e "/run/fairlead-$name" ] || die "the folder is left"
-refuse "status of no lab" 'there is no lab' "$FAIRLEAD" lab status --name "$name"
+refuse "no such process" 'no process host-1-vswitchd' lab kill host-1-vswitchd
+check "a process killed" lab kill host-1-agent
+expect "is missed" 'host-1-agent +10.231.0.1 +NOT RUNNING' lab status
+refuse "and tells so" 'not everything runs' lab status
+check "started again" lab start host-1-agent
+refuse "and not twice" 'runs already' lab start host-1-agent
+check "all is well" lab status
+take_down
+refuse "status of no lab" 'there is no lab' lab status
+
+refuse "one server for one store" 'several servers need --store etcd' lab up --servers 2
+if command -v ovs-vswitchd >/dev/null; then
+  # shellcheck disable=SC2016  # for the shell inside
+  refuse "without Open vSwitch" 'no ovsdb-tool on this machine: apt install openvswitch-switch' unshare --mount \
+    sh -c 'mount --bind /dev/null "$(command -v ovsdb-tool)" && exec "$0" lab up --name "$1" --fabric ovs' "$FAIRLEAD" "$name"
+  demonstrate ovs ipv4
+  expect "a switch of its own" 'host-3-vswitchd +10.231.0.3 +process [0-9]+' lab status
+  expect "in its own folder" "br-phy" \
+    ovs-vsctl --timeout=10 --db="unix:/run/fairlead-$name/host-3-ovs/db.sock" list-br
+  take_down
+  demonstrate ovs ipv6
+  take_down
+fi
+demonstrate vxlan ipv6
+take_down

@@ -313,6 +313,15 @@ scenario() {
   bpftool map delete id "$map" key hex 64 00 00 00 04 00 00 00 0a 00 00 03 00 00 00 00 00 00 00 00 00 00 00 00
   expect "a lost entry is found" "audit missing=1 unexpected=0" drive h1 audit "$WORK/h1.json"
 
+  # An end without a word on itself is a leftover if this fabric made it (its group says so); the ovs
+  # fabric may just be at work on another.
+  link h1 add fh0000000000001 group 0x666c6b01 type veth peer name fl0000000000001
+  link h1 add fh0000000000002 group 0x666c6b02 type veth peer name fl0000000000002
+  expect "half made" "audit missing=0 unexpected=1 failed=0" drive h1 audit "$WORK/h1.json"
+  refuse "our leftover is gone" "does not exist" link h1 show fh0000000000001
+  check "another's is left alone" link h1 show fh0000000000002
+  link h1 del fh0000000000002
+
   # Less is wanted: what is too much goes, the rest stays connected.
   state h1 a1 a3
   expect "too much" "audit missing=0 unexpected=4 failed=0" drive h1 audit "$WORK/h1.json"

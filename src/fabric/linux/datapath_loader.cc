@@ -60,8 +60,16 @@ struct ProgramFacts {
   std::vector<std::uint32_t> maps;  // ids
 };
 
+// A kernel that is older than the headers wants everything that it does not know to be zero, padding
+// included, which an initialiser need not touch.
+template <class Info>
+void clear(Info& info) {
+  std::memset(&info, 0, sizeof(info));
+}
+
 std::optional<ProgramFacts> facts_of(int fd) {
   ProgramFacts facts;
+  clear(facts.info);
   facts.maps.resize(16);
   facts.info.nr_map_ids = static_cast<std::uint32_t>(facts.maps.size());
   facts.info.map_ids = reinterpret_cast<std::uintptr_t>(facts.maps.data());
@@ -72,7 +80,8 @@ std::optional<ProgramFacts> facts_of(int fd) {
 }
 
 std::optional<bpf_map_info> map_facts(int fd) {
-  bpf_map_info info{};
+  bpf_map_info info;
+  clear(info);
   std::uint32_t size = sizeof(info);
   if (bpf_obj_get_info_by_fd(fd, &info, &size) != 0) return std::nullopt;
   return info;

@@ -1,16 +1,21 @@
 #include "fabric/linux/links.h"
 
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/veth.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "fabric/names.h"
 
 namespace fairlead::fabric::kernel {
 namespace {
@@ -43,6 +48,12 @@ Error netlink_error(int error, const std::string& what) {
   return {code, what + ": " + nl_geterror(error)};
 }
 
+Maker maker_of(std::uint32_t group) {
+  for (const Maker maker : {Maker::vxlan, Maker::ovs})
+    if (group == static_cast<std::uint32_t>(maker)) return maker;
+  return Maker::other;
+}
+
 void parse_vxlan(nlattr* data, Link& link) {
   nlattr* attributes[IFLA_VXLAN_MAX + 1];
   if (!data || nla_parse_nested(attributes, IFLA_VXLAN_MAX, data, nullptr) < 0) return;
@@ -63,6 +74,7 @@ std::optional<Link> parse_link(nlmsghdr* header) {
             .name = nla_get_string(attributes[IFLA_IFNAME]),
             .up = (info->ifi_flags & IFF_UP) != 0};
   if (attributes[IFLA_MTU]) link.mtu = nla_get_u32(attributes[IFLA_MTU]);
+  if (attributes[IFLA_GROUP]) link.maker = maker_of(nla_get_u32(attributes[IFLA_GROUP]));
   if (attributes[IFLA_IFALIAS]) link.alias = nla_get_string(attributes[IFLA_IFALIAS]);
   nlattr* kind[IFLA_INFO_MAX + 1];
   if (attributes[IFLA_LINKINFO] &&
@@ -96,6 +108,21 @@ Result<> exchange(nl_sock* socket, nl_msg* message, const std::string& what, Tak
 }
 
 }  // namespace
+
+bool is_half_made(const Link& link) {
+  return link.kind == "veth" && link.alias.empty() && !link.up &&
+         guest_of_host_interface(link.name).has_value();
+}
+
+bool is_interface_name(std::string_view name) {
+  return !name.empty() && name.size() < IFNAMSIZ && name != "all" && name != "default" &&
+         std::ranges::all_of(
+             name,
+             [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_';
+             });
+}
 
 void Links::Close::operator()(nl_sock* socket) const { nl_socket_free(socket); }
 void Links::Free::operator()(nl_msg* message) const { nlmsg_free(message); }
@@ -169,10 +196,22 @@ Result<Link> Links::with_address(const Ip& address) {
 }
 
 Result<Link> Links::make_veth(const Veth& veth) {
+  if (!is_interface_name(veth.host_end) || !is_interface_name(veth.guest_end))
+    return fail(Code::invalid, "interface name \"" + veth.guest_end + "\"");
+  Result<Link> made = try_make_veth(veth);
+  if (made || made.error().code != Code::already_exists) return made;
+  const Result<Link> there = find(veth.host_end);
+  if (!there || !is_half_made(*there)) return made;
+  FL_CHECKED(remove({&there->ifindex, 1}));
+  return try_make_veth(veth);
+}
+
+Result<Link> Links::try_make_veth(const Veth& veth) {
   Message message = link_message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, 0, 0);
   nl_msg* raw = message.get();
   nla_put_string(raw, IFLA_IFNAME, veth.host_end.c_str());
   nla_put_u32(raw, IFLA_MTU, veth.mtu);
+  nla_put_u32(raw, IFLA_GROUP, static_cast<std::uint32_t>(veth.maker));
   nlattr* info = nla_nest_start(raw, IFLA_LINKINFO);
   nla_put_string(raw, IFLA_INFO_KIND, "veth");
   nlattr* data = nla_nest_start(raw, IFLA_INFO_DATA);
@@ -212,8 +251,31 @@ Result<> Links::set_alias(std::uint32_t ifindex, const std::string& alias) {
   return request(std::move(message), "set alias");
 }
 
-Result<> Links::raise(std::uint32_t ifindex) {
-  Message message = link_message(RTM_SETLINK, 0, ifindex, IFF_UP);
+Result<> Links::set_mtu(const std::string& name, std::uint32_t mtu) {
+  Message message = link_message(RTM_SETLINK, 0, 0, 0);
+  nla_put_string(message.get(), IFLA_IFNAME, name.c_str());
+  nla_put_u32(message.get(), IFLA_MTU, mtu);
+  return request(std::move(message), "set MTU of " + name);
+}
+
+Result<> Links::stop_offload(const std::string& name) {
+  ethtool_value value{.cmd = ETHTOOL_STXCSUM, .data = 0};  // what builds on it goes with it
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = &value;
+  if (::ioctl(nl_socket_get_fd(socket_.get()), SIOCETHTOOL, &request) < 0)
+    return fail(errno_error("checksums of " + name));
+  return {};
+}
+
+Result<> Links::raise(std::uint32_t ifindex, const std::string& alias) {
+  const auto raise_message = [&] {
+    Message message = link_message(RTM_SETLINK, 0, ifindex, IFF_UP);
+    if (!alias.empty())
+      nla_put(message.get(), IFLA_IFALIAS, static_cast<int>(alias.size()), alias.data());
+    return message;
+  };
+  Message message = raise_message();
   nl_msg* raw = message.get();
   nlattr* families = nla_nest_start(raw, IFLA_AF_SPEC);
   nlattr* inet6 = nla_nest_start(raw, 10);  // AF_INET6
@@ -223,7 +285,7 @@ Result<> Links::raise(std::uint32_t ifindex) {
   Result<> raised = request(std::move(message), "set interface up");
   if (raised) return raised;
   // A kernel without IPv6 refuses the second part.
-  return request(link_message(RTM_SETLINK, 0, ifindex, IFF_UP), "set interface up");
+  return request(raise_message(), "set interface up");
 }
 
 Result<> Links::remove(std::span<const std::uint32_t> ifindexes) {
@@ -233,11 +295,27 @@ Result<> Links::remove(std::span<const std::uint32_t> ifindexes) {
     if (!removed && removed.error().code == Code::not_found) return {};
     return removed;
   }
+  std::vector<Message> marks;
+  for (const std::uint32_t ifindex : ifindexes)
+    marks.push_back(link_message(RTM_SETLINK, 0, ifindex, 0));
+  return remove_all(std::move(marks));
+}
+
+Result<> Links::remove(std::span<const std::string> names) {
+  std::vector<Message> marks;
+  for (const std::string& name : names) {
+    marks.push_back(link_message(RTM_SETLINK, 0, 0, 0));
+    nla_put_string(marks.back().get(), IFLA_IFNAME, name.c_str());
+  }
+  return remove_all(std::move(marks));
+}
+
+// The links that these requests are about are marked, then go together.
+Result<> Links::remove_all(std::vector<Message> marks) {
   bool any = false;
-  for (const std::uint32_t ifindex : ifindexes) {
-    Message message = link_message(RTM_SETLINK, 0, ifindex, 0);
-    nla_put_u32(message.get(), IFLA_GROUP, kLeaving);
-    const Result<> marked = request(std::move(message), "remove interfaces");
+  for (Message& mark : marks) {
+    nla_put_u32(mark.get(), IFLA_GROUP, kLeaving);
+    const Result<> marked = request(std::move(mark), "remove interfaces");
     if (!marked && marked.error().code != Code::not_found) return marked;
     any |= marked.has_value();
   }

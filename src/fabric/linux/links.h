@@ -1,6 +1,7 @@
-// The host's network interfaces, by rtnetlink: what exists, veth pairs, the VXLAN device. Every
-// call is one request of the kernel and blocks for its answer, so it belongs on a blocking thread;
-// one thread at a time. It acts on the network namespace of the thread that opened it.
+// The host's network interfaces, by rtnetlink: what exists, veth pairs, the VXLAN device; for every
+// fabric. A call is one request of the kernel, or a few, and blocks for the answer, so it belongs
+// on a blocking thread; one thread at a time. It acts on the network namespace of the thread that
+// opened it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ip.h"
@@ -18,6 +20,11 @@ struct nl_msg;
 
 namespace fairlead::fabric::kernel {
 
+// Who makes an interface. The kernel keeps it with the interface from the first moment on (as its
+// group), before there is an alias: so that nobody takes what another is still making for a
+// leftover.
+enum class Maker : std::uint32_t { other = 0, vxlan = 0x666c6b01, ovs = 0x666c6b02 };
+
 struct Link {
   std::uint32_t ifindex = 0;
   std::string name;
@@ -25,9 +32,17 @@ struct Link {
   std::string alias;
   std::uint32_t mtu = 0;
   bool up = false;
+  Maker maker = Maker::other;
   bool metadata = false;       // vxlan: one device for all VNIs, told by tunnel metadata
   std::uint16_t udp_port = 0;  // vxlan
 };
+
+// A host end that says nothing of itself and is not in use: the process that made it ended before
+// it could say more, or is still at it.
+bool is_half_made(const Link& link);
+
+// At most 15 characters, none of which could mean something to a path or to the kernel.
+bool is_interface_name(std::string_view name);
 
 class Links {
  public:
@@ -44,19 +59,27 @@ class Links {
     std::string guest_end;
     Mac guest_mac;
     std::uint32_t mtu = 0;  // of both
+    Maker maker = Maker::other;
   };
-  // Makes both ends, down, in this namespace. Fails with already_exists.
+  // Makes both ends, down, in this namespace, and gives the host's. Half of an earlier attempt is
+  // replaced, whoever made it: the name is that of one attachment. Fails with already_exists where
+  // a name is taken otherwise.
   Result<Link> make_veth(const Veth& veth);
 
   // Makes a VXLAN device for all VNIs, down, that takes and sends by tunnel metadata only.
   Result<Link> make_vxlan(const std::string& name, std::uint16_t udp_port, std::uint32_t mtu);
 
   Result<> set_alias(std::uint32_t ifindex, const std::string& alias);
-  // Up, without an IPv6 address of its own.
-  Result<> raise(std::uint32_t ifindex);
+  Result<> set_mtu(const std::string& name, std::uint32_t mtu);
+  // Up, without an IPv6 address of its own; with an alias, unless that is empty.
+  Result<> raise(std::uint32_t ifindex, const std::string& alias = {});
+  // The kernel completes checksums and cuts segments itself, instead of leaving it to whoever takes
+  // the packets.
+  Result<> stop_offload(const std::string& name);
 
   // Removes them; what is gone already is fine. Many cost hardly more than one.
   Result<> remove(std::span<const std::uint32_t> ifindexes);
+  Result<> remove(std::span<const std::string> names);
 
  private:
   struct Close {
@@ -70,6 +93,8 @@ class Links {
   explicit Links(std::unique_ptr<nl_sock, Close> socket) : socket_(std::move(socket)) {}
   static Message link_message(int type, int flags, std::uint32_t ifindex, unsigned raise_flag);
   Result<> request(Message message, const std::string& what);
+  Result<Link> try_make_veth(const Veth& veth);
+  Result<> remove_all(std::vector<Message> marks);
 
   std::unique_ptr<nl_sock, Close> socket_;
 };

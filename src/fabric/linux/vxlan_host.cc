@@ -13,13 +13,6 @@ constexpr std::string_view kDeviceAlias = "fairlead";
 
 std::uint32_t tunnel_header(const Ip& local) { return local.is_v4() ? 50 : 70; }
 
-// Says the name of a host end, but nothing of itself and is not in use: the process that made it
-// ended before it could say more.
-bool is_half_made(const Link& link) {
-  return link.kind == "veth" && link.alias.empty() && !link.up &&
-         guest_of_host_interface(link.name).has_value();
-}
-
 }  // namespace
 
 Result<std::uint32_t> VxlanHost::observe_mtu() {
@@ -72,7 +65,8 @@ Result<> VxlanHost::observe_ends(const std::vector<Link>& links) {
     std::optional<Station> station = parse_alias(options_.device, link.alias);
     // Somebody gave the alias to another interface, or the end another name: then it is not ours.
     if (!station || link.kind != "veth" || host_interface_name(station->interface) != link.name) {
-      if (is_half_made(link)) half_made_.push_back(link.ifindex);
+      // Another fabric on this host may be at work on the like.
+      if (is_half_made(link) && link.maker == Maker::vxlan) half_made_.push_back(link.ifindex);
       continue;
     }
     FL_TRY(const Guard guard, datapath_->guard_of(link.ifindex, Program::from_guest));
@@ -173,18 +167,11 @@ Result<> VxlanHost::make_end(const Station& station) {
   const Links::Veth veth{.host_end = host_interface_name(station.interface),
                          .guest_end = station.interface,
                          .guest_mac = station.mac,
-                         .mtu = mtu_};
-  Result<Link> made = links_->make_veth(veth);
-  if (!made && made.error().code == Code::already_exists) {
-    // Perhaps half of an earlier attempt.
-    const Result<Link> there = links_->find(veth.host_end);
-    if (!there || !is_half_made(*there)) return fail(made.error());
-    FL_CHECKED(remove_links({&there->ifindex, 1}));
-    made = links_->make_veth(veth);
-  }
-  if (!made) return fail(made.error());
-  ends_.insert_or_assign(station.id, End{.ifindex = made->ifindex, .station = station});
-  return links_->set_alias(made->ifindex, alias);
+                         .mtu = mtu_,
+                         .maker = Maker::vxlan};
+  FL_TRY(const Link made, links_->make_veth(veth));
+  ends_.insert_or_assign(station.id, End{.ifindex = made.ifindex, .station = station});
+  return links_->set_alias(made.ifindex, alias);
 }
 
 // Order: an end is up only with a filter, and filtered only with its entries.
@@ -313,6 +300,7 @@ Result<Audit> VxlanHost::audit(const Desired& desired) {
     bool changed = false;
     Outcome outcome = bring(desired, id, Extent::host, leaving, changed);
     if (changed && desired.contains(id)) missing.insert(id);
+    if (outcome.result && outcome.made_interface) audit.made.push_back(id);
     if (!outcome.result) audit.failed.push_back(std::move(outcome));
   }
   audit.missing += missing.size();

@@ -145,11 +145,11 @@ Task<Result<>> OvsFabric::observe_flows() {
 }
 
 Task<Result<>> OvsFabric::observe_links() {
-  const auto work = [] { return list_links(kAliasPrefix); };
-  FL_CO_TRY(const std::vector<Link> links, co_await runtime::blocking(runtime_, work));
+  const auto work = [] { return links_with_alias(kAliasPrefix); };
+  FL_CO_TRY(const std::vector<kernel::Link> links, co_await runtime::blocking(runtime_, work));
   observed_.links.clear();
   observed_.misfits.clear();
-  for (const Link& link : links) {
+  for (const kernel::Link& link : links) {
     observed_.links.insert(link.name);
     if (link.mtu != options_.mtu) observed_.misfits.insert(link.name);
   }

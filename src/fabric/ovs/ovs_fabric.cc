@@ -130,6 +130,8 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
     std::vector<FlowChange> extra;
     if (to == ids.size()) extra = std::exchange(more, {});
     const std::set<std::string> made = co_await bring(desired, some, std::move(extra), failures);
+    for (const std::string& id : made)
+      if (!failures.contains(id)) audit.made.push_back(id);
     for (const auto& [id, error] : failures)
       audit.failed.push_back(
           {.id = id, .result = fail(error), .made_interface = made.contains(id)});

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
-#include "fabric/links.h"
+#include "fabric/ovs/guest_links.h"
 #include "fabric/ovs/openflow_client.h"
 #include "fabric/ovs/ovsdb_client.h"
 #include "fabric/ovs/plan.h"

@@ -1,5 +1,6 @@
-// The pairs of Linux interfaces (veth) that fabrics make for attachments: one end for the guest,
-// one that stays on the host. By netlink, in the network namespace of the process.
+// The pairs of Linux interfaces (veth) that the ovs fabric makes for attachments: one end for the
+// guest, one that stays on the host as a port of the bridge. In the network namespace of the
+// process.
 //
 // All calls block (removing waits for the kernel): run them through runtime::blocking().
 #pragma once
@@ -11,8 +12,9 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "fabric/linux/links.h"
 
-namespace fairlead::fabric {
+namespace fairlead::fabric::ovs {
 
 struct VethPair {
   std::string host;   // this end is set up, and closed to the host's own IP stack
@@ -25,27 +27,17 @@ struct VethPair {
   bool offload = true;
 };
 
-struct Link {
-  std::string name;
-  std::string alias;
-  std::uint32_t mtu = 0;
-};
-
-// At most 15 characters, none of which could mean something to a path or to the kernel.
-bool is_interface_name(std::string_view name);
-
-// One result for each, in order. A host end without an alias is what a process left that died
-// while making it: it is replaced. Fails with already_exists where a name is taken otherwise.
+// One result for each, in order. A host end that says nothing of itself is what a process left that
+// died while making it: it is replaced. Fails with already_exists where a name is taken otherwise.
 std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs);
 
-// Both ends of each pair go. All of them at once: the kernel waits once for the whole lot. What is
-// not there is no failure.
+// Both ends of each pair go. What is not there is no failure.
 Result<> remove_links(const std::vector<std::string>& names);
 
 // Of ends that are here. What is not there is no failure.
 Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu);
 
 // The interfaces whose alias begins so.
-Result<std::vector<Link>> list_links(std::string_view alias_prefix);
+Result<std::vector<kernel::Link>> links_with_alias(std::string_view prefix);
 
-}  // namespace fairlead::fabric
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,82 @@
+#include "fabric/ovs/guest_links.h"
+
+#include <cstdio>
+
+namespace fairlead::fabric::ovs {
+namespace {
+
+using kernel::Link;
+using kernel::Links;
+
+Result<> write_setting(const std::string& path, std::string_view value) {
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  if (!file) return fail(errno_error("open " + path));
+  const bool written = std::fwrite(value.data(), 1, value.size(), file) == value.size();
+  if (std::fclose(file) != 0 || !written) return fail(errno_error("write " + path));
+  return {};
+}
+
+// The host's kernel sees what the guest sends before or beside the switch does. It must neither
+// answer (ARP for the host's addresses), nor route, nor take it in, nor greet the guest by itself.
+Result<> close_to_host(const std::string& name) {
+  const std::string ipv4 = "/proc/sys/net/ipv4/conf/" + name + "/";
+  FL_CHECKED(write_setting(ipv4 + "arp_ignore", "8"));
+  FL_CHECKED(write_setting(ipv4 + "rp_filter", "1"));
+  FL_CHECKED(write_setting(ipv4 + "forwarding", "0"));
+  // A kernel without IPv6 has no such file, and nothing to close.
+  const auto ipv6 = write_setting("/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6", "1");
+  if (!ipv6 && ipv6.error().code != Code::not_found) return fail(ipv6.error());
+  return {};
+}
+
+Result<> make(Links& links, const VethPair& pair) {
+  FL_TRY(const Link host, links.make_veth({.host_end = pair.host,
+                                           .guest_end = pair.guest,
+                                           .guest_mac = pair.mac,
+                                           .mtu = pair.mtu,
+                                           .maker = kernel::Maker::ovs}));
+  const auto finish = [&]() -> Result<> {
+    FL_CHECKED(close_to_host(pair.host));
+    if (!pair.offload) {
+      FL_CHECKED(links.stop_offload(pair.guest));
+    }
+    return links.raise(host.ifindex, pair.alias);
+  };
+  Result<> finished = finish();
+  if (!finished) (void)links.remove({&host.ifindex, 1});
+  return finished;
+}
+
+}  // namespace
+
+std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs) {
+  Result<Links> links = Links::open();
+  std::vector<Result<>> results;
+  for (const VethPair& pair : pairs)
+    results.push_back(links ? make(*links, pair) : Result<>(fail(links.error())));
+  return results;
+}
+
+Result<> remove_links(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  FL_TRY(Links links, Links::open());
+  return links.remove(std::span<const std::string>(names));
+}
+
+Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu) {
+  FL_TRY(Links links, Links::open());
+  for (const std::string& name : names) {
+    const Result<> set = links.set_mtu(name, mtu);
+    if (!set && set.error().code != Code::not_found) return set;
+  }
+  return {};
+}
+
+Result<std::vector<Link>> links_with_alias(std::string_view prefix) {
+  FL_TRY(Links links, Links::open());
+  FL_TRY(std::vector<Link> found, links.dump());
+  std::erase_if(found, [&](const Link& link) { return !link.alias.starts_with(prefix); });
+  return found;
+}
+
+}  // namespace fairlead::fabric::ovs

@@ -1,0 +1,139 @@
+// Whom a released address waits for, on a whole server with the model store.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+
+#include "apiserver/test_server.h"
+#include "ipam/virtual_networks.h"
+#include "resource/ip_lock.h"
+
+namespace fairlead::ipam {
+namespace {
+
+const std::string kGroup = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
+constexpr Vni kVni = 1;
+
+struct Networks : apiserver::TestServer {
+  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  runtime::Scope controllers{runtime};
+
+  Networks() {
+    controllers.spawn(networks.run());
+    for (const char* node : {"n1", "n2"})
+      create("/apis/fairlead.dev/v1alpha1/nodereports",
+             JsonObject{{"metadata", JsonObject{{"name", node}}}});
+    subnet("low", "10.0.0.0/29");
+    subnet("high", "10.0.0.8/29");
+  }
+  void make(const std::string& plural, const std::string& name, JsonObject spec) {
+    create(kGroup + plural,
+           JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", std::move(spec)}});
+    runtime.advance(1s);
+  }
+  void subnet(const std::string& name, const std::string& block) {
+    make("subnets", name, {{"vni", kVni}, {"ipv4", block}});
+  }
+  void attach(const std::string& name, const std::string& node, const std::string& to) {
+    make("networkattachments", name, {{"node", node}, {"subnet", to}});
+  }
+  std::string status(const std::string& name, std::string_view field) {
+    return ask("admin", "GET", kGroup + "networkattachments/" + name)
+        ->at(fmt::format("status.{}", field));
+  }
+  // The node says where it has made the interface; or, with null, that it has not.
+  void place(const std::string& name, Json host) {
+    const Json patch = JsonObject{{"status", JsonObject{{"hostIP", std::move(host)}}}};
+    const auto patched = ask("admin", "PATCH", kGroup + "networkattachments/" + name + "/status",
+                             wire::encode_json(patch), "application/merge-patch+json");
+    CHECK(patched->status == 200);
+  }
+  void remove(const std::string& what) {
+    CHECK(ask("admin", "DELETE", kGroup + what)->status == 200);
+    runtime.advance(1s);
+  }
+  // Of the lock of that address; "-": there is none.
+  std::string awaits(const std::string& ip) {
+    const std::string name = resource::ip_lock_name(kVni, *Ip::parse(ip));
+    const auto lock = ask("admin", "GET", kGroup + "iplocks/" + name);
+    if (lock->status != 200) return "-";
+    const Json json = lock->json();
+    const Json* annotations = wire::find(json, "metadata.annotations");
+    const Json* names = annotations && annotations->is_object()
+                            ? annotations->get_object().if_contains(kAwaitsAnnotation)
+                            : nullptr;
+    return names ? std::string(names->get_string()) : std::string();
+  }
+};
+
+// Everybody who may carry the network is waited for once the attachment's place was told.
+TEST(Release, WaitsForAllWhoMayKnow) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.attach("y", "n2", "low");
+  const std::string untold = world.status("x", "ipv4");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.awaits(untold), "n1");  // nobody else can have heard of it
+  world.attach("z", "n1", "low");
+  const std::string told = world.status("z", "ipv4");
+  world.place("z", "192.0.2.1");
+  world.remove("networkattachments/z");
+  EXPECT_EQ(world.awaits(told), "n1,n2");
+}
+
+// That a node took back where the interface is does not mean that others have heard of it.
+TEST(Release, WhatWasToldOnceCounts) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.attach("y", "n2", "low");
+  world.place("x", "192.0.2.1");
+  world.place("x", nullptr);
+  const std::string ip = world.status("x", "ipv4");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.awaits(ip), "n1,n2");
+}
+
+// A node whose last attachment lost its address with the Subnet may still carry the network.
+TEST(Release, WaitsForThoseWhoLostTheirAddress) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.attach("y", "n2", "high");
+  world.place("x", "192.0.2.1");
+  world.place("y", "192.0.2.2");
+  world.remove("subnets/high");
+  ASSERT_EQ(world.status("y", "ipv4"), "");
+  EXPECT_GT(world.networks.index().last_loss("n2", kVni), 0);
+  const std::string ip = world.status("x", "ipv4");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.awaits(ip), "n1,n2");
+}
+
+// A server that is behind does not see who came last. Those who do see it find out from the locks.
+TEST(Release, WhoCameMeanwhileIsKnownFromTheLocks) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  const NetworkIndex& index = world.networks.index();
+  const store::Revision before = world.cache.revision();
+  world.attach("y", "n2", "low");
+  const store::Revision after = world.cache.revision() + 1;
+  EXPECT_EQ(index.came_between(kVni, 0, after), (std::set<std::string>{"n1", "n2"}));
+  EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
+  EXPECT_EQ(index.came_between(kVni, after, after + 1), std::set<std::string>{});
+  world.remove("networkattachments/y");
+  EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
+}
+
+// Nodes that do not exist cannot answer: the address is free at once.
+TEST(Release, NobodyWaitsForGhosts) {
+  Networks world;
+  world.attach("x", "ghost", "low");
+  world.place("x", "192.0.2.1");
+  const std::string ip = world.status("x", "ipv4");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.awaits(ip), "-");
+}
+
+}  // namespace
+}  // namespace fairlead::ipam

@@ -1,0 +1,211 @@
+// Virtual networks on a whole server with the model store: what users, nodes and onlookers see.
+#include "ipam/virtual_networks.h"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "apiserver/test_server.h"
+
+namespace fairlead::ipam {
+namespace {
+
+constexpr std::string_view kOurs = "/apis/fairlead.dev/v1alpha1/namespaces/default";
+constexpr std::string_view kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
+constexpr std::string_view kMerge = "application/merge-patch+json";
+
+struct Networks : apiserver::TestServer {
+  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  runtime::Scope controllers{runtime};
+
+  Networks() {
+    controllers.spawn(networks.run());
+    runtime.settle();
+  }
+  void subnet(std::string_view name, std::string_view block, int vni = 7) {
+    create(fmt::format("{}/subnets", kOurs),
+           JsonObject{{"metadata", JsonObject{{"name", name}}},
+                      {"spec", JsonObject{{"ipv4", block}, {"vni", vni}}}});
+    runtime.advance(1s);
+  }
+  void attach(std::string_view name, std::string_view node, std::string_view fixed = {}) {
+    JsonObject spec{{"node", node}, {"subnet", "s"}};
+    if (!fixed.empty()) spec["fixedIPv4"] = fixed;
+    create(fmt::format("{}/networkattachments", kOurs),
+           JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", std::move(spec)}});
+    runtime.advance(1s);
+  }
+  // As the node's agent says where it is.
+  void implement(std::string_view name) {
+    const auto done =
+        ask("admin", "PATCH", fmt::format("{}/networkattachments/{}/status", kOurs, name),
+            R"({"status":{"hostIP":"192.0.2.1"}})", kMerge);
+    EXPECT_EQ(done->status, 200) << done->text;
+  }
+  void detach(std::string_view name) {
+    const auto gone = ask("admin", "DELETE", fmt::format("{}/networkattachments/{}", kOurs, name));
+    EXPECT_EQ(gone->status, 200) << gone->text;
+    runtime.advance(1s);
+  }
+  std::string lock_path(std::string_view attachment) {
+    std::string address =
+        ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, attachment))
+            ->at("status.ipv4");
+    std::ranges::replace(address, '.', '-');
+    return fmt::format("{}/iplocks/v1-7-{}", kOurs, address);
+  }
+  std::string awaited(const std::string& lock) {
+    const Json object = ask("admin", "GET", lock)->json();
+    const Json* annotations = wire::find(object, "metadata.annotations");
+    const Json* awaits =
+        annotations ? annotations->get_object().if_contains(kAwaitsAnnotation) : nullptr;
+    return awaits ? std::string(awaits->get_string()) : "";
+  }
+  std::uint64_t version_of(const std::string& path) {
+    return std::stoull(ask("admin", "GET", path)->at("metadata.resourceVersion"));
+  }
+  void report(std::string_view node, const std::string& content) {
+    const auto path = fmt::format("{}/{}", kReports, node);
+    const auto done = ask(node, "PATCH", path, content, kMerge);
+    EXPECT_EQ(done->status, 200) << done->text;
+    runtime.advance(1s);
+  }
+  void begin_reports(std::string_view node) {
+    const auto made =
+        ask(node, "POST", kReports, fmt::format(R"({{"metadata":{{"name":"{}"}}}})", node));
+    EXPECT_EQ(made->status, 201) << made->text;
+  }
+  // "REASON ×count: message" of the events about an object.
+  std::vector<std::string> events(std::string_view kind, std::string_view name) {
+    const Json list = ask("admin", "GET",
+                          fmt::format("/api/v1/namespaces/default/events?fieldSelector="
+                                      "involvedObject.kind={},involvedObject.name={}",
+                                      kind, name))
+                          ->json();
+    std::vector<std::string> told;
+    for (const Json& event : wire::find(list, "items")->get_array())
+      told.push_back(fmt::format("{} ×{}: {}", std::string(wire::find_string(event, "reason")),
+                                 wire::find(event, "count")->to_number<int>(),
+                                 std::string(wire::find_string(event, "message"))));
+    return told;
+  }
+};
+
+// A released address waits for every node that reports and may know it, until it has said so.
+TEST(Quarantine, WaitsForReports) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.begin_reports("n2");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  cluster.attach("b", "n2");
+  cluster.implement("a");
+  const std::string lock = cluster.lock_path("a");
+  cluster.detach("a");
+  EXPECT_EQ(cluster.awaited(lock), "n1,n2");
+  const std::uint64_t released = cluster.version_of(lock);
+  cluster.report("n1", fmt::format(R"({{"applied":{{"7":"{}"}}}})", released));
+  cluster.report("n2", R"({"applied":{"7":"1","8":"99999999"}})");
+  EXPECT_TRUE(cluster.exists(lock));
+  cluster.report("n2", fmt::format(R"({{"applied":{{"7":"{}"}}}})", released));
+  EXPECT_FALSE(cluster.exists(lock));
+}
+
+// A node that never heard of the network says so for all that it does not name.
+TEST(Quarantine, NetworksNotNamed) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  const std::string lock = cluster.lock_path("a");
+  cluster.detach("a");
+  const std::uint64_t released = cluster.version_of(lock);
+  cluster.report("n1", R"({"appliedElsewhere":"1"})");
+  EXPECT_TRUE(cluster.exists(lock));
+  cluster.report("n1", fmt::format(R"({{"appliedElsewhere":"{}"}})", released));
+  EXPECT_FALSE(cluster.exists(lock));
+}
+
+// A node without a report carries nothing; one whose report is deleted is gone for good.
+TEST(Quarantine, NodesWithoutReports) {
+  Networks cluster;
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  const std::string first = cluster.lock_path("a");
+  cluster.detach("a");
+  EXPECT_FALSE(cluster.exists(first));
+
+  cluster.begin_reports("n1");
+  cluster.attach("b", "n1");
+  const std::string second = cluster.lock_path("b");
+  cluster.detach("b");
+  EXPECT_EQ(cluster.awaited(second), "n1");
+  cluster.ask("admin", "DELETE", fmt::format("{}/n1", kReports));
+  cluster.runtime.advance(1s);
+  EXPECT_FALSE(cluster.exists(second));
+}
+
+// A node keeps its own report and no other.
+TEST(Quarantine, ReportsAreTheNodesOwn) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  const std::string own = fmt::format("{}/n1", kReports);
+  EXPECT_EQ(cluster.ask("n2", "PATCH", own, R"({"applied":{"7":"9"}})", kMerge)->status, 403);
+  EXPECT_EQ(cluster.ask("n2", "POST", kReports, R"({"metadata":{"name":"n3"}})")->status, 403);
+  EXPECT_EQ(cluster.ask("n1", "DELETE", own)->status, 403);
+  EXPECT_EQ(cluster.ask("n1", "GET", own)->status, 200);
+}
+
+// What becomes of an attachment is told; the same again is counted, not told anew.
+TEST(Events, TellWhatBecameOfAttachments) {
+  Networks cluster;
+  cluster.attach("a", "n1", "10.0.0.5");
+  EXPECT_EQ(cluster.events("NetworkAttachment", "a"),
+            std::vector<std::string>{"NoAddress ×1: Subnet s does not exist"});
+  cluster.subnet("s", "10.0.0.0/29");
+  const std::vector<std::string> assigned{
+      "AddressAssigned ×1: Assigned IPv4 address 10.0.0.5 of virtual network 7, MAC "
+      "02:00:0a:00:00:05",
+      "NoAddress ×1: Subnet s does not exist"};
+  std::vector<std::string> told = cluster.events("NetworkAttachment", "a");
+  std::ranges::sort(told);
+  EXPECT_EQ(told, assigned);
+  cluster.attach("rival", "n1", "10.0.0.5");
+  EXPECT_EQ(cluster.events("NetworkAttachment", "rival"),
+            std::vector<std::string>{"AddressTaken ×1: 10.0.0.5 is taken by another attachment"});
+  for (const char* name : {"b", "c", "d", "e", "f"}) cluster.attach(name, "n1");
+  EXPECT_EQ(
+      cluster.events("NetworkAttachment", "f"),
+      std::vector<std::string>{
+          "AddressExhausted ×1: no IPv4 address available in subnet default/s (10.0.0.0/29)"});
+}
+
+// So is what becomes of subnets.
+TEST(Events, TellOfSubnetConflicts) {
+  Networks cluster;
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.subnet("late", "10.0.0.128/25");
+  EXPECT_EQ(cluster.events("Subnet", "s"),
+            std::vector<std::string>{
+                "SubnetValidated ×1: The subnet conflicts with no other of virtual network 7"});
+  const auto told = cluster.events("Subnet", "late");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with("SubnetConflict ×1: CIDR overlaps with default/s")) << told[0];
+}
+
+// However many attachments are made at once, few events are written for them.
+TEST(Events, AreFewHoweverMuchHappens) {
+  Networks cluster;
+  cluster.subnet("s", "10.0.0.0/16");
+  for (int i = 0; i < 500; ++i)
+    cluster.create(fmt::format("{}/networkattachments", kOurs),
+                   JsonObject{{"metadata", JsonObject{{"name", fmt::format("a{}", i)}}},
+                              {"spec", JsonObject{{"node", "n1"}, {"subnet", "s"}}}});
+  cluster.runtime.advance(1s);
+  const resource::Kind& kind = *cluster.catalog.find("", "v1", "events");
+  EXPECT_GT(cluster.cache.of(kind).object_count(), 10u);
+  EXPECT_LT(cluster.cache.of(kind).object_count(), 40u);
+}
+
+}  // namespace
+}  // namespace fairlead::ipam

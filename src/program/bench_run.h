@@ -1,0 +1,93 @@
+// What the `fairlead bench` commands share: from a kubeconfig to a load that was prepared,
+// measured, told and cleaned up after.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bench/target.h"
+#include "runtime/epoll_runtime.h"
+#include "runtime/scope.h"
+#include "wire/json.h"
+
+namespace fairlead::program {
+
+struct BenchCommon {
+  std::string kubeconfig;
+  bool json = false;
+};
+
+inline int report_bench(const Error& error) {
+  std::fprintf(stderr, "fairlead bench: %s\n", error.message.c_str());
+  return 1;
+}
+
+template <class Load>
+Task<void> stop_on_signal(runtime::EpollRuntime& runtime, Load& load) {
+  while (co_await runtime.next_signal()) load.stop();
+}
+
+// Whatever the load has come to is told and cleaned up, also after a signal.
+template <class Load>
+Task<Result<>> prepare_and_measure(Load& load) {
+  FL_CO_CHECKED(co_await load.prepare());
+  co_return co_await load.measure();
+}
+
+template <class Load>
+Task<Result<>> run_load(runtime::EpollRuntime& runtime, Load& load, bool json) {
+  runtime::Scope signals(runtime);
+  signals.spawn(stop_on_signal(runtime, load));
+  Result<> outcome = co_await prepare_and_measure(load);
+  if (outcome) {
+    const std::string text = json ? wire::encode_json_pretty(load.json()) + "\n" : load.text();
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+  Result<> cleaned = co_await load.clean_up();
+  if (outcome && !cleaned) outcome = fail(std::move(cleaned).error().context("clean up"));
+  co_await signals.close();
+  co_return outcome;
+}
+
+inline std::string kubeconfig_path(const BenchCommon& flags) {
+  if (!flags.kubeconfig.empty()) return flags.kubeconfig;
+  const char* path = std::getenv("KUBECONFIG");
+  return path ? path : "";
+}
+
+// A load over `settings`, from the kubeconfig to the exit status. `make` is given the run's name.
+template <class Settings, class Make>
+int run_bench(const BenchCommon& flags, Result<Settings> settings, Make make) {
+  if (!settings) return report_bench(settings.error());
+  const std::string path = kubeconfig_path(flags);
+  if (path.empty())
+    return report_bench({Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
+  runtime::raise_descriptor_limit();
+  runtime::EpollRuntime runtime;
+  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
+    return report_bench(caught.error());
+  const Result<bench::Target> target = bench::load_target(runtime.files(), path);
+  if (!target) return report_bench(target.error());
+  char run[32];
+  std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
+  auto load = make(runtime, *target, std::move(*settings), run);
+  if (!load) return report_bench(load.error());
+  const Result<> outcome = runtime.run_until_complete(run_load(runtime, **load, flags.json));
+  if (!outcome) return report_bench(outcome.error());
+  return 0;
+}
+
+inline void add_common_flags(CLI::App& command, BenchCommon& flags) {
+  command.add_option("--kubeconfig", flags.kubeconfig, "The API to load; default: $KUBECONFIG");
+  command.add_flag("--json", flags.json, "The result as JSON");
+}
+
+void add_bench_attachments(CLI::App& bench_command, int& exit_status);
+
+}  // namespace fairlead::program

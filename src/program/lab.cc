@@ -1,0 +1,288 @@
+#include "program/lab.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <ranges>
+
+#include "fabric/linux/links.h"
+#include "program/daemon.h"
+#include "runtime/network_namespace.h"
+
+namespace fairlead::program {
+namespace {
+
+using lab::Arguments;
+using lab::LabSettings;
+
+constexpr int kReadySeconds = 60;
+constexpr int kStopSeconds = 15;
+
+void say(const std::string& text) {
+  fmt::print("{}\n", text);
+  std::fflush(stdout);
+}
+
+std::string joined(const Arguments& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments) text += (text.empty() ? "" : " ") + argument;
+  return text;
+}
+
+std::vector<std::string> names_in(const std::string& listing) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < listing.size();) {
+    const std::size_t end = std::min(listing.find('\n', begin), listing.size());
+    const std::string line = listing.substr(begin, end - begin);
+    names.push_back(line.substr(0, line.find(' ')));  // "name (id: 3)"
+    begin = end + 1;
+  }
+  return names;
+}
+
+// Where a program is: also where administrators' programs are, which not every PATH has.
+std::optional<std::string> path_of(const std::string& program) {
+  if (program.starts_with('/')) return program;
+  const char* path = std::getenv("PATH");
+  const std::string folders = std::string(path ? path : "/usr/bin") + ":/usr/sbin:/usr/bin";
+  for (const auto part : std::views::split(folders, ':')) {
+    std::string candidate = std::string(part.begin(), part.end()) + "/" + program;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+Result<> check_programs(const LabSettings& settings) {
+  for (const lab::Needed& needed : lab::needed_programs(settings))
+    if (!path_of(needed.program))
+      return fail(Code::not_found, fmt::format("--fabric {}: there is no {} on this machine: apt "
+                                               "install {}",
+                                               settings.fabric, needed.program, needed.package));
+  return {};
+}
+
+DaemonFiles files_of(const LabSettings& settings, const std::string& name) {
+  return {.log = settings.folder + "/" + name + ".log",
+          .pid = settings.folder + "/" + name + ".pid"};
+}
+
+std::string settings_file(const LabSettings& settings) { return settings.folder + "/lab"; }
+
+void remember(const LabSettings& settings) {
+  std::ofstream(settings_file(settings))
+      << settings.hosts << ' ' << settings.fabric << ' ' << settings.port << ' '
+      << settings.underlay << ' ' << settings.store << ' ' << settings.servers << '\n';
+}
+
+bool recall(LabSettings& settings) {
+  std::ifstream in(settings_file(settings));
+  return static_cast<bool>(in >> settings.hosts >> settings.fabric >> settings.port >>
+                           settings.underlay >> settings.store >> settings.servers);
+}
+
+// Servers of one cluster have one authority and one administrator.
+Result<> copy_identity(const LabSettings& settings, std::uint32_t server) {
+  const std::filesystem::path from = lab::server_folder(settings, 1);
+  const std::filesystem::path to = lab::server_folder(settings, server);
+  for (const std::string& file : lab::shared_server_files()) {
+    std::error_code error;
+    std::filesystem::create_directories((to / file).parent_path(), error);
+    if (!error) std::filesystem::copy_file(from / file, to / file, error);
+    if (error) return fail(Code::io, "copy " + (from / file).string() + ": " + error.message());
+  }
+  return {};
+}
+
+}  // namespace
+
+Lab::Lab(runtime::EpollRuntime& runtime, LabSettings settings)
+    : processes_(runtime), settings_(std::move(settings)) {}
+
+Task<Result<>> Lab::up() {
+  FL_CO_CHECKED(check(settings_));
+  if (::geteuid() != 0) co_return fail(Code::invalid, "network namespaces need root");
+  FL_CO_CHECKED(check_programs(settings_));
+  if (std::filesystem::exists(settings_file(settings_)))
+    co_return fail(Code::already_exists, "the lab \"" + settings_.name +
+                                             "\" is up, or was not taken down: fairlead lab down");
+  std::filesystem::create_directories(settings_.folder);
+  remember(settings_);
+  Result<> made = co_await make();
+  if (made) co_return made;
+  const Result<> undone = co_await down();
+  if (!undone) say("not everything could be taken down again: " + undone.error().message);
+  co_return made;
+}
+
+Task<Result<>> Lab::down() {
+  recall(settings_);
+  for (const lab::Daemon& daemon : lab::all_daemons(settings_) | std::views::reverse)
+    stop_daemon(files_of(settings_, daemon.name).pid, kStopSeconds);
+  FL_CO_TRY(const runtime::ProcessEnd listed,
+            co_await processes_.run(
+                {.arguments = {"/usr/sbin/ip", "netns", "list"}, .output_limit = 1 << 20}));
+  for (const std::string& netns : lab::namespaces_of(settings_, names_in(listed.output))) {
+    FL_CO_CHECKED(co_await run({"ip", "netns", "delete", netns}));
+  }
+  std::filesystem::remove_all(settings_.folder);
+  say("the lab \"" + settings_.name + "\" is down");
+  co_return Result<>{};
+}
+
+Task<Result<>> Lab::fail_host(std::string text) {
+  FL_CO_TRY(const std::uint32_t host, find_host(text));
+  FL_CO_CHECKED(co_await run(lab::cut_cable(settings_, host)));
+  for (const lab::Daemon& daemon : lab::host_daemons(settings_, host))
+    kill_daemon(files_of(settings_, daemon.name).pid);
+  say(lab::node_name(host) + ": cable cut, its processes killed");
+  co_return Result<>{};
+}
+
+Task<Result<>> Lab::heal_host(std::string text) {
+  FL_CO_TRY(const std::uint32_t host, find_host(text));
+  FL_CO_CHECKED(co_await run(lab::plug_cable(settings_, host)));
+  for (const lab::Daemon& daemon : lab::host_daemons(settings_, host)) {
+    if (running(files_of(settings_, daemon.name).pid)) continue;
+    FL_CO_CHECKED(start(daemon));
+  }
+  say(lab::node_name(host) + ": cable in, agent ready");
+  co_return Result<>{};
+}
+
+Task<Result<>> Lab::kill_one(std::string name) {
+  FL_CO_TRY(const lab::Daemon daemon, find_daemon(name));
+  if (!running(files_of(settings_, daemon.name).pid))
+    co_return fail(Code::not_found, daemon.name + " does not run");
+  kill_daemon(files_of(settings_, daemon.name).pid);
+  say(daemon.name + ": killed");
+  co_return Result<>{};
+}
+
+Task<Result<>> Lab::start_one(std::string name) {
+  FL_CO_TRY(const lab::Daemon daemon, find_daemon(name));
+  if (running(files_of(settings_, daemon.name).pid))
+    co_return fail(Code::already_exists, daemon.name + " runs already");
+  FL_CO_CHECKED(start(daemon));
+  say(daemon.name + ": ready");
+  co_return Result<>{};
+}
+
+Result<std::uint32_t> Lab::find_host(const std::string& text) {
+  recall(settings_);
+  for (std::uint32_t host = 1; host <= settings_.hosts; ++host)
+    if (text == lab::node_name(host) || text == std::to_string(host)) return host;
+  return fail(Code::not_found,
+              "there is no host " + text + " in the lab \"" + settings_.name + "\"");
+}
+
+Result<lab::Daemon> Lab::find_daemon(const std::string& name) {
+  recall(settings_);
+  for (lab::Daemon& daemon : lab::all_daemons(settings_))
+    if (daemon.name == name) return std::move(daemon);
+  return fail(Code::not_found, "there is no process " + name + " in the lab \"" + settings_.name +
+                                   "\"; see fairlead lab status");
+}
+
+Result<> Lab::status() {
+  if (!recall(settings_))
+    return fail(Code::not_found, "there is no lab \"" + settings_.name + "\": fairlead lab up");
+  bool well = true;
+  for (const lab::Daemon& daemon : lab::all_daemons(settings_)) {
+    const DaemonFiles files = files_of(settings_, daemon.name);
+    const auto pid = running(files.pid);
+    fmt::print("{:<18}{:<22}{:<17}{}\n", daemon.name, daemon.where,
+               pid ? fmt::format("process {}", *pid) : "NOT RUNNING", files.log);
+    well = well && pid;
+  }
+  fmt::print("\nfabric {}, underlay {}; export KUBECONFIG={}/admin.kubeconfig\n", settings_.fabric,
+             settings_.underlay, lab::server_folder(settings_, 1));
+  if (!well) return fail(Code::unavailable, "not everything runs; see the logs");
+  return {};
+}
+
+// --- making it -------------------------------------------------------------------------------
+
+Task<Result<>> Lab::make() {
+  say(fmt::format("switch {}", lab::switch_namespace(settings_)));
+  for (Arguments& command : lab::make_switch(settings_)) {
+    FL_CO_CHECKED(co_await run(std::move(command)));
+  }
+  FL_CO_CHECKED(start_servers());
+  FL_CO_TRY(const std::string token, co_await output_of(lab::create_token(settings_)));
+  for (std::uint32_t host = 1; host <= settings_.hosts; ++host) {
+    FL_CO_CHECKED(co_await make_host(host));
+    FL_CO_CHECKED(co_await run(lab::join(settings_, host, token)));
+    FL_CO_CHECKED(start(lab::agent(settings_, host)));
+  }
+  co_return Result<>{};
+}
+
+Result<> Lab::start_servers() {
+  for (std::uint32_t number = 1; number <= settings_.servers; ++number) {
+    if (number > 1) {
+      FL_CHECKED(copy_identity(settings_, number));
+    }
+    FL_CHECKED(start(lab::server(settings_, number)));
+  }
+  return {};
+}
+
+Task<Result<>> Lab::make_host(std::uint32_t host) {
+  say(fmt::format("{} in {}, address {}", lab::node_name(host),
+                  lab::host_namespace(settings_, host), lab::host_address(settings_, host)));
+  for (Arguments& command : lab::make_host(settings_, host)) {
+    FL_CO_CHECKED(co_await run(std::move(command)));
+  }
+  if (!lab::has_ovs(settings_)) co_return Result<>{};
+  co_return co_await make_ovs(host);
+}
+
+Task<Result<>> Lab::make_ovs(std::uint32_t host) {
+  {
+    FL_CO_TRY(const auto visit,
+              runtime::NetworkNamespaceVisit::enter(lab::switch_namespace(settings_)));
+    FL_CO_TRY(fabric::kernel::Links links, fabric::kernel::Links::open());
+    FL_CO_CHECKED(links.stop_offload(lab::cable_end(host)));
+  }
+  std::filesystem::create_directories(lab::ovs_folder(settings_, host));
+  FL_CO_CHECKED(co_await run(lab::make_ovs_database(settings_, host)));
+  FL_CO_CHECKED(start(lab::ovsdb(settings_, host)));
+  FL_CO_CHECKED(co_await run(lab::init_ovs(settings_, host)));
+  FL_CO_CHECKED(start(lab::vswitchd(settings_, host)));
+  for (Arguments& command : lab::make_uplink(settings_, host)) {
+    FL_CO_CHECKED(co_await run(std::move(command)));
+  }
+  co_return Result<>{};
+}
+
+Result<> Lab::start(const lab::Daemon& daemon) {
+  return start_daemon(daemon.command, files_of(settings_, daemon.name), daemon.ready,
+                      kReadySeconds);
+}
+
+Task<Result<std::string>> Lab::output_of(Arguments command) {
+  const std::string shown = joined(command);
+  std::optional<std::string> path = path_of(command.front());
+  if (!path) co_return fail(Code::not_found, "there is no " + command.front());
+  command.front() = std::move(*path);
+  FL_CO_TRY(const runtime::ProcessEnd end,
+            co_await processes_.run({.arguments = std::move(command), .time_limit = 60s}));
+  if (end.kind != runtime::ProcessEnd::Kind::exited || end.status != 0)
+    co_return fail(Code::unavailable, shown + ": " + end.errors + end.output);
+  std::string output = end.output;
+  while (output.ends_with('\n')) output.pop_back();
+  co_return output;
+}
+
+Task<Result<>> Lab::run(Arguments command) {
+  FL_CO_CHECKED(co_await output_of(std::move(command)));
+  co_return Result<>{};
+}
+
+}  // namespace fairlead::program

@@ -1,0 +1,62 @@
+#include "resource/node_report.h"
+
+#include <charconv>
+#include <limits>
+
+#include "resource/columns.h"
+#include "resource/fairlead_kind.h"
+
+namespace fairlead::resource {
+namespace {
+
+bool is_number(std::string_view text, std::uint64_t most) {
+  std::uint64_t number = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return status == std::errc{} && end == text.data() + text.size() && number >= 1 &&
+         number <= most && text.front() != '0';
+}
+
+bool is_version(std::string_view text) {
+  return is_number(text, std::numeric_limits<std::uint64_t>::max());
+}
+
+FieldErrors validate(const Json& object, const Json*, Write) {
+  FieldErrors errors;
+  for (const auto& [vni, version] : members_at(object, "applied")) {
+    const std::string field = "applied[" + std::string(vni) + "]";
+    if (!is_number(vni, static_cast<std::uint64_t>(kMaxVni)))
+      errors.push_back(invalid(field, Json(vni), "must be the number of a virtual network"));
+    if (!is_version(version.get_string()))
+      errors.push_back(invalid(field, version, "must be a resourceVersion"));
+  }
+  const std::string_view elsewhere = wire::find_string(object, "appliedElsewhere");
+  if (!elsewhere.empty() && !is_version(elsewhere))
+    errors.push_back(invalid("appliedElsewhere", Json(elsewhere), "must be a resourceVersion"));
+  return errors;
+}
+
+}  // namespace
+
+Kind node_report_kind() {
+  Schema schema = schema_of<NodeReport>();
+  schema.description =
+      "A NodeReport tells what a node has carried out of the virtual networks. Its agent keeps it; "
+      "a released address is used again once every node concerned has reported its removal. Delete "
+      "it only for a node that is gone for good.";
+  Kind kind = fairlead_kind("NodeReport", "nodereports", "nodereport", "nrp", std::move(schema),
+                            {{"applied", {"applied", "appliedElsewhere"}}});
+  kind.namespaced = false;
+  kind.categories = {"fairlead"};
+  kind.columns = {
+      name_column(),
+      column("Networks", "integer", "Virtual networks that the node reports on.",
+             [](const Json& object, Moment) {
+               return Json(static_cast<std::int64_t>(members_at(object, "applied").size()));
+             }),
+      age_column("date"),
+  };
+  kind.validate = validate;
+  return kind;
+}
+
+}  // namespace fairlead::resource

@@ -1,0 +1,47 @@
+// NodeReport: what a node's agent has carried out of the virtual networks, told by itself. A
+// released address is used again once every node concerned has reported its removal.
+//
+// Its name is the node's. As long as it exists the node counts: an agent makes it before it carries
+// anything, and whoever deletes it says that the node is gone for good. It belongs to the node's
+// Node where there is one, and goes with it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "resource/describe.h"
+#include "resource/extended_metadata.h"
+#include "resource/fairlead_group.h"
+#include "resource/kind.h"
+#include "resource/metadata.h"
+
+namespace fairlead::resource {
+
+struct NodeReport {
+  ObjectMeta metadata;
+  ExtendedMetadata extended_metadata;
+  std::map<std::string, std::string> applied;  // VNI → resourceVersion
+  std::string applied_elsewhere;
+
+  template <class V>
+  static void describe(V& v) {
+    v.type_meta(kFairleadApiVersion, "NodeReport");
+    v.field("metadata", &NodeReport::metadata)
+        .description("Standard metadata; the name is that of the node.");
+    v.field("extendedMetadata", &NodeReport::extended_metadata)
+        .description("Times of the latest writes, kept by the server.");
+    v.field("applied", &NodeReport::applied)
+        .description(
+            "By virtual network (its VNI): the resourceVersion up to which the node has carried "
+            "out "
+            "what concerns it there.");
+    v.field("appliedElsewhere", &NodeReport::applied_elsewhere)
+        .description(
+            "The same for every virtual network that is not named in applied: the node carries "
+            "nothing there that was removed up to this resourceVersion.");
+  }
+};
+
+Kind node_report_kind();
+
+}  // namespace fairlead::resource

@@ -1,0 +1,115 @@
+#include "store/etcd_commits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/transaction.h"
+
+namespace fairlead::store {
+
+struct EtcdCommits::Pending {
+  Transaction transaction;
+  std::size_t bytes = 0;
+  Instant deadline{};  // for getting under way
+  bool ended = false;
+  Result<Committed> outcome = fail(Code::internal, "transaction without outcome");
+  runtime::Signal finished;
+
+  void end(Result<Committed> how) {
+    outcome = std::move(how);
+    ended = true;
+    finished.notify();
+  }
+};
+
+EtcdCommits::EtcdCommits(EtcdClient& client, const EtcdKeys& keys)
+    : client_(client), keys_(keys), scope_(client.runtime()) {}
+
+EtcdCommits::~EtcdCommits() = default;
+
+Task<Result<Committed>> EtcdCommits::commit(Transaction transaction) {
+  auto pending = std::make_shared<Pending>();
+  pending->bytes = size_of(transaction);
+  pending->transaction = std::move(transaction);
+  pending->deadline = client_.runtime().now() + client_.options().call_time;
+  if (queue_bytes_ + pending->bytes > kQueueBytes)
+    co_return fail(Code::exhausted, "too many writes are waiting for etcd");
+  queue_bytes_ += pending->bytes;
+  queue_.push_back(pending);
+  const struct Waiting {  // also when this frame is destroyed while it waits
+    ~Waiting() { commits.take_back(pending); }
+    EtcdCommits& commits;
+    const std::shared_ptr<Pending>& pending;
+  } waiting{*this, pending};
+  send();
+  while (!pending->ended) {
+    FL_CO_CHECKED(co_await pending->finished.wait());
+  }
+  co_return std::move(pending->outcome);
+}
+
+void EtcdCommits::take_back(const std::shared_ptr<Pending>& pending) {
+  if (pending->ended) return;
+  const auto place = std::ranges::find(queue_, pending);
+  if (place == queue_.end()) return;
+  queue_bytes_ -= pending->bytes;
+  queue_.erase(place);
+}
+
+// The call begins on the next turn of the loop: what arrives in this one goes along.
+void EtcdCommits::send() {
+  if (queue_.empty() || under_way_ == kUnderWay) return;
+  ++under_way_;
+  scope_.spawn(carry_out());
+}
+
+void EtcdCommits::refuse_overdue() {
+  while (!queue_.empty() && queue_.front()->deadline <= client_.runtime().now()) {
+    const std::shared_ptr<Pending> late = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= late->bytes;
+    late->end(fail(Code::unavailable, "etcd: earlier writes took too long"));
+  }
+}
+
+// Takes from the queue, in order, whatever may go together with its first.
+EtcdCommits::Group EtcdCommits::take_group(EtcdGroup& group) {
+  Group taken;
+  std::deque<std::shared_ptr<Pending>> left;
+  while (!queue_.empty() && group.size() < EtcdGroup::kMaxTransactions) {
+    std::shared_ptr<Pending> next = std::move(queue_.front());
+    queue_.pop_front();
+    if (group.add(next->transaction)) {
+      queue_bytes_ -= next->bytes;
+      taken.push_back(std::move(next));
+    } else {
+      left.push_back(std::move(next));
+    }
+  }
+  queue_.insert(queue_.begin(), std::make_move_iterator(left.begin()),
+                std::make_move_iterator(left.end()));
+  return taken;
+}
+
+Task<void> EtcdCommits::carry_out() {
+  for (;;) {
+    refuse_overdue();
+    EtcdGroup group(keys_);
+    const Group taken = take_group(group);
+    if (taken.empty()) break;
+    EtcdCounters& counters = client_.counters();
+    ++counters.groups;
+    counters.transactions += taken.size();
+    Result<std::string> answer = co_await client_.write(wire::etcd::kTxnPath, group.request());
+    Result<std::vector<Result<Committed>>> outcomes =
+        answer ? group.outcomes(*answer) : fail(std::move(answer).error());
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      Result<Committed> outcome = outcomes ? std::move((*outcomes)[i]) : fail(outcomes.error());
+      if (!outcome && outcome.error().code == Code::conflict) ++counters.conflicts;
+      taken[i]->end(std::move(outcome));
+    }
+  }
+  --under_way_;
+}
+
+}  // namespace fairlead::store

@@ -1,0 +1,54 @@
+// EtcdCommits: lets transactions that arrive while others are under way to etcd share the next
+// call.
+//
+// A call costs etcd and us much more than a transaction in it. With few callers each transaction
+// goes at once and alone; under load they gather by themselves, because only kUnderWay calls are
+// made at a time, and a call takes along everything that waits (EtcdGroup says what may travel
+// together).
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/channel.h"
+#include "runtime/scope.h"
+#include "store/etcd_client.h"
+#include "store/etcd_group.h"
+#include "store/store.h"
+
+namespace fairlead::store {
+
+class EtcdCommits {
+ public:
+  EtcdCommits(EtcdClient& client, const EtcdKeys& keys);
+  ~EtcdCommits();
+
+  // REQUIRES: the transaction is valid. Cancelling takes it back while it waits; after that its
+  // fate is not known to the one who cancelled.
+  Task<Result<Committed>> commit(Transaction transaction);
+
+  static constexpr std::size_t kUnderWay = 2;
+  static constexpr std::size_t kQueueBytes = 64 << 20;  // of what waits; more is refused
+
+ private:
+  struct Pending;
+  using Group = std::vector<std::shared_ptr<Pending>>;
+
+  void send();
+  void refuse_overdue();
+  Group take_group(EtcdGroup& group);
+  Task<void> carry_out();
+  void take_back(const std::shared_ptr<Pending>& pending);
+
+  EtcdClient& client_;
+  const EtcdKeys& keys_;
+  std::deque<std::shared_ptr<Pending>> queue_;
+  std::size_t queue_bytes_ = 0;
+  std::size_t under_way_ = 0;
+  runtime::Scope scope_;  // last: its fibers use all of the above
+};
+
+}  // namespace fairlead::store

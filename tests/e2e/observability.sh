@@ -1,0 +1,103 @@
+#!/bin/bash
+# What deploy/prometheus and deploy/grafana ask for exists: a real Prometheus scrapes real servers (one on SQLite, one
+# on etcd behind the first as its host) and agents by deploy/prometheus/standalone.yml, and every query of every
+# dashboard and alert rule finds its metrics there. docs/metrics.md names what is scraped, and nothing else.
+# time-limit: 180
+. "$(dirname "$0")/../lib.sh"
+HERE=$(cd "$(dirname "$0")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
+RULES=$ROOT/deploy/prometheus
+
+# --- by promtool: forms, and when each alert fires
+check "rules" promtool check rules "$RULES/rules.yml"
+check "tests of the rules" promtool test rules "$RULES/rules_test.yml"
+while read -r alert; do
+  grep -q "alertname=\"$alert\"" "$RULES/rules_test.yml" || die "no test shows $alert firing"
+done < <(sed -n 's/.*- alert: //p' "$RULES/rules.yml")
+# Debian's promtool is built without Kubernetes discovery: the rest of that file is checked without it.
+sed '/kubernetes_sd_configs:/,/names:/d' "$RULES/kubernetes.yml" >"$WORK/kubernetes.yml"
+check "the configuration for Kubernetes" promtool check config --syntax-only "$WORK/kubernetes.yml"
+
+# --- two servers and two agents
+echo 'scrape-token,prometheus,1,"fairlead:viewers"' >"$WORK/tokens.csv"
+start_server one --token-auth-file "$WORK/tokens.csv"
+ONE=${SERVER_URL#https://}
+client=$(free_port) peer=$(free_port)
+etcd --data-dir "$WORK/etcd" --listen-client-urls "http://127.0.0.1:$client" --advertise-client-urls "http://127.0.0.1:$client" \
+  --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
+  --initial-cluster "default=http://127.0.0.1:$peer" >"$WORK/etcd.out" 2>&1 &
+STARTED+=($!)
+kubectl create configmap extension-apiserver-authentication -n kube-system --from-file=requestheader-client-ca-file="$WORK/one/pki/ca.crt" \
+  --from-literal=requestheader-allowed-names='["none"]' --from-literal=requestheader-username-headers='["X-Remote-User"]' >/dev/null
+# Both servers are one authority's, so that Prometheus trusts both.
+mkdir -p "$WORK/two/pki"
+cp "$WORK"/one/pki/ca.* "$WORK/two/pki"
+host=$KUBECONFIG
+start_server two --token-auth-file "$WORK/tokens.csv" --store "etcd:http://127.0.0.1:$client" --host-kubeconfig "$host"
+TWO=${SERVER_URL#https://}
+KUBECONFIG=$host
+token=$("$FAIRLEAD" server token create --data "$WORK/one")
+agents=()
+for n in 1 2; do
+  check "join n$n" "$FAIRLEAD" join --server "$ONE" --token "$token" --node "n$n" --data "$WORK/n$n"
+  agents+=("127.0.0.1:$(free_port)")
+  "$FAIRLEAD" agent --join-dir "$WORK/n$n" --host-ip "192.0.2.$n" --fabric log --metrics-listen "${agents[-1]}" \
+    --allowed-program /bin/true >"$WORK/n$n.out" 2>"$WORK/n$n.err" &
+  STARTED+=($!)
+done
+for n in 1 2; do wait_until 30 "agent n$n" grep -q ready "$WORK/n$n.out"; done
+
+# --- something to see: attachments on both nodes, a hook, a full subnet, a rejected one, a deletion
+{
+  for subnet in "main 5 10.0.0.0/24" "small 6 10.0.1.0/30" "rival 5 10.0.0.0/25"; do
+    read -r name vni block <<<"$subnet"
+    printf '{"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "%s"}, "spec": {"vni": %s, "ipv4": "%s"}}\n' \
+      "$name" "$vni" "$block"
+  done
+  for n in 1 2 3 4 5 6; do
+    printf '{"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "%s-%s"}, "spec": {"node": "n%s", "subnet": "%s", "postCreateExec": ["/bin/true"]}}\n' \
+      main $n $((n % 2 + 1)) main small $n $((n % 2 + 1)) small
+  done
+} | kubectl create -f - >/dev/null
+waiting() { [ "$(kubectl get na -o json | jq '[.items[] | select(.status.addressContention)] | length')" -ge 1 ]; }
+implemented() { [ "$(kubectl get na -o json | jq '[.items[] | select(.status.postCreateExecReport)] | length')" -ge 8 ]; }
+wait_until 30 "implementation" implemented
+wait_until 30 "a full subnet" waiting
+kubectl delete na main-1 >/dev/null
+api POST /apis/fairlead.dev/v1alpha1/namespaces/default/subnets -H 'Content-Type: application/json' \
+  -d '{"metadata": {"name": "elsewhere"}, "spec": {"vni": 9, "ipv4": "10.9.0.0/24"}}' >/dev/null  # on the second server
+
+# --- Prometheus, by the configuration that is delivered
+cp "$WORK/one/pki/ca.crt" "$WORK/ca.crt"
+echo scrape-token >"$WORK/token"
+sed -e "s|/etc/prometheus/fairlead|$WORK|; s|rules.yml|$RULES/rules.yml|; s|_interval: 15s|_interval: 500ms|" \
+  -e "s|\"10.0.0.1:6443\"|\"$ONE\", \"$TWO\"|; s|\"10.0.0.11:9294\", \"10.0.0.12:9294\"|\"${agents[0]}\", \"${agents[1]}\"|" \
+  "$RULES/standalone.yml" >"$WORK/prometheus.yml"
+check "the configuration" promtool check config "$WORK/prometheus.yml"
+page=http://127.0.0.1:$(free_port)
+prometheus --config.file "$WORK/prometheus.yml" --storage.tsdb.path "$WORK/tsdb" --web.listen-address "${page#http://}" \
+  >"$WORK/prometheus.out" 2>"$WORK/prometheus.err" &
+STARTED+=($!)
+ask() { curl -sS --max-time 10 -G "$page/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1]'; }
+all_scraped() { [ "$(ask 'count(up{job=~"fairlead-.*"} == 1)')" = 4 ]; }
+wait_until 40 "scrape of two servers and two agents" all_scraped
+twice() { [ "$(ask 'min(count_over_time(up[1m]))')" -ge 2 ]; }
+wait_until 20 "a second scrape" twice
+check "every query" python3 "$HERE/metric_queries.py" check "$page" "$ROOT"/deploy/grafana/*.json "$RULES/rules.yml"
+# The check is able to fail.
+sed 's/fairlead_agent_local_attachments/fairlead_agent_local_things/; s/reason/because/' "$ROOT/deploy/grafana/externals.json" >"$WORK/wrong.json"
+refuse "a metric and a label that do not exist" 'no series for fairlead_agent_local_things' python3 "$HERE/metric_queries.py" check "$page" "$WORK/wrong.json"
+expect "the label, too" 'no metric of it has the label because' python3 "$HERE/metric_queries.py" check "$page" "$WORK/wrong.json"
+
+# --- docs/metrics.md: what is scraped is there, and what is there is scraped
+curl -sS "$page/api/v1/metadata" | jq -r '.data | keys[]' | grep -E '^(fairlead_|workqueue_|process_)' | sort >"$WORK/real"
+grep -oE '\b(fairlead|workqueue)_[a-z0-9_]+' "$ROOT/docs/metrics.md" | sed 's/_seconds_count$/_seconds/' | sort -u >"$WORK/named"
+while read -r name; do
+  case $name in process_*) continue ;; esac
+  grep -qx "$name" "$WORK/named" || die "docs/metrics.md does not mention $name"
+done <"$WORK/real"
+while read -r name; do
+  case $name in *_) continue ;; esac  # a prefix
+  grep -qx "$name" "$WORK/real" || die "docs/metrics.md mentions $name, which nobody serves"
+done <"$WORK/named"
+CHECKS=$((CHECKS + 1))

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Faults in the middle of churn, on the lab with each fabric: agents, servers with their controllers, an etcd
+# member, and the daemons of Open vSwitch killed with -9, a node cut off from the API. After each the promises
+# hold at rest, and guests that nobody touched have lost no ping (see faults.py).
+#   FABRICS  which ones ("vxlan ovs")    SEED  of the churn
+# time-limit: 400
+. "$(dirname "$0")/../lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+[ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
+for program in etcd etcdctl ovs-vswitchd; do
+  command -v "$program" >/dev/null || { echo "$program is not installed"; exit 77; }
+done
+export PYTHONDONTWRITEBYTECODE=1
+
+# What a lab of ours left behind when something failed; named by the story's own log.
+finish() {
+  local status=$? name
+  for name in $(sed -n 's/^lab //p' "$WORK"/*.labs 2>/dev/null); do
+    [ "$status" -eq 0 ] || tail -n 15 "/run/fairlead-$name"/*.log >&2 2>/dev/null || true
+    "$FAIRLEAD" lab down --name "$name" >/dev/null 2>&1 || true
+  done
+  (exit "$status")
+  cleanup
+}
+trap finish EXIT
+
+check "the judge finds what is planted" python3 "$here/faults_judge.py"
+for fabric in ${FABRICS:-vxlan ovs}; do
+  mkdir "$WORK/$fabric"
+  if ! python3 "$here/faults.py" "$FAIRLEAD" "$WORK/$fabric" "$fabric" "${SEED:-$RANDOM}"; then
+    die "the promises were not kept on $fabric"
+  fi
+  CHECKS=$((CHECKS + 1))
+done

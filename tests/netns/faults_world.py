@@ -1,0 +1,394 @@
+"""The lab as faults.py sees it: its API, its processes, and what its networks do with frames."""
+
+import collections
+import ctypes
+import http.client
+import ipaddress
+import json
+import os
+import select
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
+from etcd_processes import Process, free_ports, until  # noqa: E402
+
+GROUP = "/apis/fairlead.dev/v1alpha1"
+CLONE_NEWNET, SO_RCVBUFFORCE = 0x40000000, 33
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def in_netns(name, action):
+    """What `action` returns; sockets that it opens belong to that namespace. Of this thread only."""
+    with open("/proc/thread-self/ns/net") as home, open(f"/run/netns/{name}") as there:
+        if LIBC.setns(there.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"enter {name}")
+        try:
+            return action()
+        finally:
+            LIBC.setns(home.fileno(), CLONE_NEWNET)
+
+
+def free_ports_in_a_row():
+    """The first of two."""
+    while True:
+        first = free_ports(1)[0]
+        with socket.socket() as second:
+            try:
+                second.bind(("127.0.0.1", first + 1))
+                return first
+            except OSError:
+                continue
+
+
+def attempt(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def run(*command):
+    done = attempt(*command)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+class EtcdCluster:
+    """Three members on loopback."""
+
+    def __init__(self, folder, members=3):
+        ports = free_ports(2 * members)
+        self.urls = [f"http://127.0.0.1:{port}" for port in ports[:members]]
+        peers = [f"http://127.0.0.1:{port}" for port in ports[members:]]
+        everyone = ",".join(f"m{i}={peer}" for i, peer in enumerate(peers))
+        self.members = [Process(
+            ["etcd", "--name", f"m{i}", "--data-dir", f"{folder}/m{i}", "--initial-cluster", everyone,
+             "--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
+             "--listen-client-urls", self.urls[i], "--advertise-client-urls", self.urls[i],
+             "--log-level", "error"], f"{folder}/m{i}.err") for i in range(members)]
+        for member in self.members:
+            member.start()
+        until(60, "healthy etcd", lambda: self.control("endpoint", "health").returncode == 0)
+
+    def control(self, *words):
+        return subprocess.run(
+            ["etcdctl", "--endpoints", ",".join(self.urls), "--dial-timeout", "1s", "--command-timeout", "5s",
+             *words], env={"ETCDCTL_API": "3", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+
+    def leader(self):
+        found = []
+
+        def ask():
+            told = self.control("endpoint", "status", "--write-out", "json").stdout
+            found[:] = [self.urls.index(one["Endpoint"]) for one in json.loads(told or "[]")
+                        if one["Status"]["header"]["member_id"] == one["Status"].get("leader")]
+            return len(found) == 1
+        until(60, "leader", ask)
+        return self.members[found[0]]
+
+
+class Lab:
+    """`fairlead lab`, by its command line."""
+
+    def __init__(self, program, name, fabric, hosts, port, store, servers):
+        self.program, self.name, self.port, self.servers = program, name, port, servers
+        self.folder = f"/run/fairlead-{name}"
+        run(program, "lab", "up", "--name", name, "--fabric", fabric, "--port", str(port), "--store", store,
+            "--servers", str(servers), "--hosts", str(hosts))
+        self.nodes = [f"host-{i + 1}" for i in range(hosts)]
+
+    def command(self, *words):
+        return run(self.program, "lab", *words, "--name", self.name)
+
+    def kill(self, process):
+        self.command("kill", process)
+
+    def start(self, process):
+        self.command("start", process)
+
+    def down(self):
+        self.command("down")
+
+    def netns(self, node):
+        return f"fl-{self.name}-{node.removeprefix('host-')}"
+
+    def guest(self, name):
+        return f"fl-{self.name}-guest-{name}"
+
+    # The server's packets to that host are dropped without a word; tunnels cross the switch as ever.
+    def cut_from_api(self, node):
+        run("ip", "-n", f"fl-{self.name}-switch", "route", "add", "blackhole", self.address(node))
+
+    def join_to_api(self, node):
+        run("ip", "-n", f"fl-{self.name}-switch", "route", "del", "blackhole", self.address(node))
+
+    @staticmethod
+    def address(node):
+        return "10.231.0." + node.removeprefix("host-")
+
+    def links(self, netns):
+        return json.loads(run("ip", "-n", netns, "-j", "link"))
+
+
+class Api:
+    """Requests to whichever server answers. One for each thread."""
+
+    def __init__(self, lab, first=0):
+        folder = f"{lab.folder}/server"
+        with open(f"{folder}/admin.token") as file:
+            self.token = file.read().strip()
+        self.tls = ssl.create_default_context(cafile=f"{folder}/pki/ca.crt")
+        self.ports = [lab.port + (first + i) % lab.servers for i in range(lab.servers)]
+        self.connection = None
+
+    def once(self, method, path, body=None):
+        """(status, answer); OSError or HTTPException when it is not known whether it happened."""
+        try:
+            if self.connection is None:
+                self.connection = http.client.HTTPSConnection("127.0.0.1", self.ports[0], context=self.tls,
+                                                              timeout=10)
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            self.connection.request(method, path, json.dumps(body) if body else None, headers)
+            answer = self.connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"{}")
+        except (OSError, http.client.HTTPException):
+            self.connection = None
+            self.ports.append(self.ports.pop(0))  # the next server, next time
+            raise
+
+    def list(self, plural):
+        """All of them, as of one moment."""
+        answers = []
+
+        def ask():
+            try:
+                status, answer = self.once("GET", f"{GROUP}/{plural}")
+            except (OSError, http.client.HTTPException):
+                return False
+            answers[:] = [answer] if status == 200 else []
+            return status == 200
+        until(90, f"list of {plural}", ask)
+        return answers[0]["items"]
+
+    def create(self, kind, plural, namespace, name, spec):
+        return self.once("POST", f"{GROUP}/namespaces/{namespace}/{plural}", {
+            "apiVersion": "fairlead.dev/v1alpha1", "kind": kind,
+            "metadata": {"name": name, "namespace": namespace}, "spec": spec})
+
+    def delete(self, plural, namespace, name):
+        return self.once("DELETE", f"{GROUP}/namespaces/{namespace}/{plural}/{name}")
+
+
+class Pinger:
+    """Echo requests from one guest to another, for as long as it lives; knows which were not answered."""
+
+    INTERVAL = 0.02
+
+    def __init__(self, name, netns, target):
+        self.name, self.target = name, target
+        self.v6 = ipaddress.ip_address(target).version == 6
+        family, protocol = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if self.v6 else (socket.AF_INET, 1)
+        self.socket = in_netns(netns, lambda: socket.socket(family, socket.SOCK_RAW, protocol))
+        self.socket.setblocking(False)
+        self.identity = (os.getpid() ^ id(self)) & 0xFFFF
+        self.pending, self.sent, self.lock, self.stopped = {}, 0, threading.Lock(), threading.Event()
+        self.counted = 0  # of those sent, by count_lost()
+        self.thread = threading.Thread(target=self.work, daemon=True)
+        self.thread.start()
+
+    def work(self):
+        while not self.stopped.is_set():
+            with self.lock:
+                number, self.sent = self.sent, self.sent + 1
+                self.pending[number] = True
+            request = struct.pack("!BBHHHI", 128 if self.v6 else 8, 0, 0, self.identity, number & 0xFFFF, number)
+            if not self.v6:
+                total = sum(struct.unpack("!6H", request))
+                total = (total & 0xFFFF) + (total >> 16)
+                request = request[:2] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + request[4:]
+            try:
+                self.socket.sendto(request, (self.target, 0))
+            except OSError:
+                pass  # it counts as lost
+            end = time.monotonic() + self.INTERVAL
+            while (left := end - time.monotonic()) > 0 and not self.stopped.is_set():
+                if select.select([self.socket], [], [], left)[0]:
+                    self.receive()
+
+    def receive(self):
+        try:
+            packet = self.socket.recv(2048)
+        except OSError:
+            return  # a note that something could not be delivered
+        message = packet if self.v6 else packet[(packet[0] & 15) * 4:]
+        if len(message) < 12 or message[0] != (129 if self.v6 else 0):
+            return
+        identity, _, number = struct.unpack("!HHI", message[4:12])
+        if identity == self.identity:
+            with self.lock:
+                self.pending.pop(number, None)
+
+    def unanswered(self, before):
+        with self.lock:
+            return [number for number in self.pending if number < before]
+
+    def forget(self, numbers):
+        with self.lock:
+            for number in numbers:
+                self.pending.pop(number, None)
+
+    def answered(self):
+        """True once a request was answered."""
+        with self.lock:
+            return self.sent > len(self.pending)
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+        self.socket.close()
+
+
+def count_lost(pingers):
+    """{name: (sent, lost)} since the last time."""
+    now = [pinger.sent for pinger in pingers]
+    # The last ones get time for their answers; what is not there then will not come.
+    end = time.monotonic() + 3
+    while time.monotonic() < end and any(one.unanswered(before) for one, before in zip(pingers, now)):
+        time.sleep(0.02)
+    counts = {}
+    for pinger, before in zip(pingers, now):
+        lost = pinger.unanswered(before)
+        pinger.forget(lost)
+        counts[pinger.name] = (before - pinger.counted, len(lost))
+        pinger.counted = before
+    return counts
+
+
+Station = collections.namedtuple("Station", "node interface vni ip mac")
+
+
+def mac_bytes(text):
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def mac_for(ip):
+    """What the server gives to the holder of that address."""
+    return "02:00:" + ":".join(f"{byte:02x}" for byte in ip.packed)
+
+
+def arp_request(sender, ip):
+    mac = mac_bytes(sender.mac)
+    return (b"\xff" * 6 + mac + struct.pack("!HHHBBH", 0x0806, 1, 0x0800, 6, 4, 1) + mac + sender.ip.packed +
+            b"\0" * 6 + ip.packed).ljust(60, b"\0")
+
+
+def udp_frame(sender, ip, mark):
+    payload = b"FLPROBE:" + mark.encode() + b";"
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0, sender.ip.packed, ip.packed)
+    total = sum(struct.unpack("!10H", head))
+    total = (total & 0xFFFF) + (total >> 16)
+    head = head[:10] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + head[12:]
+    return (mac_bytes(mac_for(ip)) + mac_bytes(sender.mac) + b"\x08\x00" + head +
+            struct.pack("!HHHH", 9, 9, 8 + len(payload), 0) + payload).ljust(60, b"\0")
+
+
+class Probe:
+    """Every station sends to every address of the block, and asks who has it, as a guest would: by frames on
+    its own interface. Tells what arrived where and who was answered what."""
+
+    LIMIT = 10  # seconds for what must arrive; it is sent again and again
+
+    def __init__(self, lab, stations, block):
+        self.lab, self.stations, self.block = lab, stations, block
+        self.sockets = {node: in_netns(lab.netns(node), self.open) for node in lab.nodes}
+        self.by_interface = {(s.node, s.interface): s for s in stations}
+        self.arrived = set()   # (sender's interface, address, receiver's interface)
+        self.answers = {}      # (asker's interface, address) → MAC
+
+    @staticmethod
+    def open():
+        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        one.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        one.setblocking(False)
+        return one
+
+    def send(self, station, frame):
+        self.receive(0)
+        try:
+            self.sockets[station.node].sendto(frame, (station.interface, 0))
+        except OSError:
+            pass  # the interface went, or went down: nothing arrives, which is told
+
+    def receive(self, wait):
+        for ready in select.select(list(self.sockets.values()), [], [], wait)[0]:
+            node = next(node for node, one in self.sockets.items() if one is ready)
+            for _ in range(200):
+                try:
+                    frame, where = ready.recvfrom(2048)
+                except BlockingIOError:
+                    break
+                if where[2] != socket.PACKET_OUTGOING and (node, where[0]) in self.by_interface:
+                    self.take(where[0], frame)
+
+    def take(self, interface, frame):
+        if frame[12:14] == b"\x08\x06" and frame[20:22] == b"\0\x02":
+            self.answers[interface, ipaddress.ip_address(frame[28:32])] = frame[22:28].hex(":")
+        elif frame[42:50] == b"FLPROBE:":  # and not an error message that repeats it
+            sender, ip = frame.split(b"FLPROBE:", 1)[1].split(b";", 1)[0].decode().split("-")
+            self.arrived.add((sender, ipaddress.ip_address(ip), interface))
+
+    def run(self, owners):
+        """`owners` is {(VNI, address): (MAC, Station or None)}. Returns (what is wrong, frames that crossed)."""
+        everything = [(s, ip) for s in self.stations for ip in self.block if ip != s.ip]
+        # First what must lead nowhere: what comes after it overtakes nothing.
+        everything.sort(key=lambda pair: (pair[0].vni, pair[1]) in owners)
+        end, wrong = time.monotonic() + self.LIMIT, ["nothing was sent"]
+        while wrong:
+            for station, ip in everything:
+                self.send(station, arp_request(station, ip))
+                self.send(station, udp_frame(station, ip, f"{station.interface}-{ip}"))
+            quiet = time.monotonic() + 0.3
+            while time.monotonic() < quiet:
+                self.receive(0.05)
+            wrong = self.missing(owners)
+            if time.monotonic() > end:
+                break
+            # Again only what is missing.
+            lost = {(interface, ip) for interface, ip, _ in wrong}
+            everything = [(s, ip) for s, ip in everything if (s.interface, ip) in lost]
+        for one in self.sockets.values():
+            one.close()
+        told = [text for _, _, text in wrong] + self.too_much(owners)
+        return told, self.crossings()
+
+    def missing(self, owners):
+        wrong = []
+        for s in self.stations:
+            for (vni, ip), (mac, owner) in owners.items():
+                if vni != s.vni or ip == s.ip:
+                    continue
+                if self.answers.get((s.interface, ip)) != mac:
+                    wrong.append((s.interface, ip, f"{s.node} answers {s.ip}'s question for {ip} in {vni} with "
+                                  f"{self.answers.get((s.interface, ip))}, not {mac}"))
+                if owner and (s.interface, ip, owner.interface) not in self.arrived:
+                    wrong.append((s.interface, ip, f"from {s.ip} on {s.node} nothing arrives at {ip} on "
+                                  f"{owner.node} in {vni}"))
+        return wrong
+
+    def too_much(self, owners):
+        vni_of = {s.interface: s.vni for s in self.stations}
+        wrong = [f"somebody is said to have {ip} in {vni_of[interface]}" for interface, ip in self.answers
+                 if (vni_of[interface], ip) not in owners]
+        for sender, ip, interface in self.arrived:
+            owner = owners.get((vni_of[sender], ip), (None, None))[1]
+            if owner is None or owner.interface != interface:
+                wrong.append(f"what {sender} sent to {ip} in {vni_of[sender]} arrived at {interface}")
+        return wrong
+
+    def crossings(self):
+        vni_of = {s.interface: s.vni for s in self.stations}
+        return [(vni_of[sender], vni_of[interface], f"a frame to {ip}") for sender, ip, interface in self.arrived]
