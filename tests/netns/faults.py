@@ -258,7 +258,7 @@ class Story:
             self.fault(f"{node} cut from the API", lambda: self.lab.cut_from_api(node),
                        lambda: self.lab.join_to_api(node), operations=60)
         if self.fabric == "ovs":
-            # A switch in user space forwards nothing while it has no database or does not run.
+            # A switch in user space forwards nothing while it does not run, and at times while it has no database.
             self.kill("host-1-ovsdb", "host-3-ovsdb", may_lose=True)
             self.kill("host-1-vswitchd", "host-3-vswitchd", may_lose=True)
             self.kill("host-3-vswitchd", "host-3-agent", may_lose=True)
