@@ -32,7 +32,9 @@ class RememberedProcesses final : public runtime::Processes {
   Task<Result<runtime::ProcessEnd>> run(runtime::Command command) override {
     commands.push_back(command.arguments);
     runtime::Signal never;
-    if (hanging) FL_CO_CHECKED(co_await never.wait());
+    if (hanging) {
+      FL_CO_CHECKED(co_await never.wait());
+    }
     co_return runtime::ProcessEnd{.status = 3, .output = "hello"};
   }
   std::vector<std::vector<std::string>> commands;

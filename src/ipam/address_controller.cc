@@ -390,6 +390,9 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
     if (!current)
       return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
                                            context.name, "decided on what has changed since"));
+    assignment->spec_written = write_time(*live, "spec");
+    const Json* contention = wire::find(*live, "status.addressContention");
+    assignment->contended = contention && contention->is_bool() && contention->get_bool();
     Json object = *live;
     fill_status(object, *assignment);
     return apiserver::plan_update(context, live, std::move(object));
@@ -409,12 +412,7 @@ void AddressController::settle(const Assignment& assignment, bool written) {
   const bool fresh = (assignment.ipv4 && assignment.ipv4->reserved) ||
                      (assignment.ipv6 && assignment.ipv6->reserved);
   if (!fresh) return;
-  const ObjectRef object = index_.cache().of(index_.attachments()).find(assignment.attachment);
-  if (!object) return;
-  const Json attachment = object->decode();
-  const Json* contention = wire::find(attachment, "status.addressContention");
-  metrics_->assigned(write_time(attachment, "spec"), assignment.subnet_written,
-                     contention && contention->is_bool() && contention->get_bool(),
+  metrics_->assigned(assignment.spec_written, assignment.subnet_written, assignment.contended,
                      runtime_.wall_now());
 }
 

@@ -36,6 +36,9 @@ struct Assignment {
   bool exhausted = false;                 // the subnet is full: wait for any address …
   std::vector<Ip> wanted;                 // … or for these, which others hold
   std::string subnet_written;             // for status.subnetCreationTime
+  // For metrics, from the attachment as it was written to.
+  std::string spec_written;
+  bool contended = false;
 
   bool needs_locks() const {
     return (ipv4 && ipv4->lock_uid.empty()) || (ipv6 && ipv6->lock_uid.empty());

@@ -91,7 +91,9 @@ constexpr FieldId kIcmpv6Code{0x8000, 30, 1};
 constexpr FieldId kNdTarget{0x8000, 31, 16};
 constexpr FieldId kNdTargetMac{0x8000, 33, 6};
 constexpr FieldId kTunnelId{0x8000, 38, 8};
+constexpr FieldId kTunnelIpv4Src{0x0001, 31, 4};
 constexpr FieldId kTunnelIpv4Dst{0x0001, 32, 4};
+constexpr FieldId kTunnelIpv6Src{0x0001, 109, 16};
 constexpr FieldId kTunnelIpv6Dst{0x0001, 110, 16};
 constexpr FieldId kRegister0{0x0001, 0, 4};
 constexpr FieldId kNdReserved{0x1000, 1, 4};    // the flags of an advertisement
@@ -125,7 +127,8 @@ struct SetField {
   Field field;
   bool operator==(const SetField&) const = default;
 };
-// Copies a whole field to another of the same width. REQUIRES when made: equal widths.
+// Fills a whole field from another, of which it takes the lowest bits. REQUIRES when made: the
+// other is as wide, or wider.
 struct Move {
   FieldId from;
   FieldId to;

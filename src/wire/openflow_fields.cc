@@ -99,12 +99,12 @@ struct ActionWriter {
     patch16(out, start + 2, out.size() - start);
   }
   void operator()(const Move& move) const {
-    CHECK(move.from.bytes == move.to.bytes);
+    CHECK(move.from.bytes >= move.to.bytes);
     put(out, kActionExperimenter, 2);
     put(out, 24, 2);
     put(out, kNicira, 4);
     put(out, kNiciraMove, 2);
-    put(out, move.from.bytes * 8u, 2);
+    put(out, move.to.bytes * 8u, 2);
     put(out, 0, 4);  // offsets in both fields
     put_field_header(out, nicira_of(move.from), false);
     put_field_header(out, nicira_of(move.to), false);
@@ -141,7 +141,7 @@ std::optional<Action> known_nicira_action(Reader reader) {
     const FieldHeader from = take_field_header(reader);
     const FieldHeader to = take_field_header(reader);
     if (offsets != 0 || from.masked || to.masked) return std::nullopt;
-    if (bits != from.id.bytes * 8u || bits != to.id.bytes * 8u) return std::nullopt;
+    if (bits != to.id.bytes * 8u || bits > from.id.bytes * 8u) return std::nullopt;
     return Move{standard_of(from.id), standard_of(to.id)};
   }
   return std::nullopt;

@@ -78,10 +78,10 @@ pod() {
 }
 put() { install -D -m "$1" -o "$2" -g "$2" /dev/stdin "$POD$3"; } # MODE OWNER PATH <content
 arguments() { of "$1" "$2" '.spec.template.spec.containers[0].args[]' | sed "s|\$(NODE_NAME)|n1|; s|\$(HOST_IP)|10.0.0.11|"; }
-run_as() { # USER OUTPUT ARGUMENTS…: in $POD, with nothing but the environment of a pod
+run_as() { # USER OUTPUT ARGUMENTS…: in $POD, with nothing but the environment of a pod; the process started is the program itself
   local user=$1 output=$2
   shift 2
-  unshare --mount --pid --fork --kill-child --mount-proc="$POD/proc" -- chroot --userspec="$user" "$POD" \
+  unshare --mount --mount-proc="$POD/proc" -- chroot --userspec="$user" "$POD" \
     /usr/bin/fairlead "$@" >"$WORK/$output.out" 2>"$WORK/$output.err" &
   STARTED+=($!)
 }

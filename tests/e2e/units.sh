@@ -73,8 +73,8 @@ read -ra words <<<"$(command_of agent)"
 capabilities=$(setting agent CapabilityBoundingSet)
 capabilities=${capabilities//CAP_/}
 bounds=-all,+${capabilities// /,+}
-agent() {
-  setpriv --bounding-set="${bounds,,}" --inh-caps=-all --no-new-privs "${words[@]}"
+agent() {  # in a subshell: the process is the agent itself
+  exec setpriv --bounding-set="${bounds,,}" --inh-caps=-all --no-new-privs "${words[@]}"
 }
 refuse "not joined" 'run .fairlead join. first' agent
 token=$("$FAIRLEAD" server token create --data "$WORK/lib/fairlead")

@@ -103,7 +103,7 @@ STARTED+=($!)
 in_ns sw tcpdump -i p1 -U -n -w "$WORK/wire.pcap" 'udp port 4789' >/dev/null 2>"$WORK/tcpdump2.err" &
 STARTED+=($!)
 wait_until 10 "capture" grep -q listening "$WORK/tcpdump2.err"
-in_ns h3 tcpdump -i eth0 -U -n -l udp >"$WORK/at-host3" 2>"$WORK/tcpdump3.err" &
+in_ns h3 tcpdump -i eth0 -Q in -U -n -l udp >"$WORK/at-host3" 2>"$WORK/tcpdump3.err" &
 STARTED+=($!)
 wait_until 10 "capture" grep -q listening "$WORK/tcpdump3.err"
 
@@ -150,7 +150,7 @@ guest 2 y 10.0.0.12 fd00::12
 # --- reachability ---------------------------------------------------------------------------------
 wait_until 20 "tunnel" in_ns a ping -c 1 -W 1 10.0.0.12
 for to in 10.0.0.11 10.0.0.12 fd00::11 fd00::12; do
-  check "a reaches $to" in_ns a ping -c 2 -i 0.2 -W 2 "$to"
+  check "a reaches $to" in_ns a ping -c 2 -i 0.2 -W $((2 * PATIENCE)) "$to"
 done
 check "largest packet" in_ns a ping -c 1 -W 2 -M 'do' -s 1422 10.0.0.12
 expect "the neighbour is whom the bridge says" '02:00:00:00:07:63' in_ns a ip neigh show 10.0.0.12
@@ -243,6 +243,18 @@ done
 in_ns a ip addr del 10.0.0.99/24 dev eth0
 in_ns a ip addr del fd00::99/64 dev eth0
 
+# A stranger on the underlay cannot speak for a station, nor can a host for one that is behind another; the
+# right host can.
+as_c="kind=ip4,from=02:00:00:00:07:63,to=02:00:00:00:07:62,source=10.0.0.12,target=10.0.0.11"
+in_ns b "$here/frames.py" listen eth0 >"$WORK/heard.out" 2>&1 &
+STARTED+=($!)
+wait_until 10 "listener at b" grep -q listening "$WORK/heard.out"
+in_ns h3 "$here/frames.py" tunnel 192.0.2.1 4789 7 "$as_c,mark=stranger"
+in_ns h2 "$here/frames.py" tunnel 192.0.2.1 4789 7 "${as_c/10.0.0.12/10.0.0.10},mark=address" \
+  "${as_c/07:63/07:61},mark=mac" "$as_c,mark=end"
+wait_until 10 "frame from the right host" grep -qx end "$WORK/heard.out"
+equal "frames from the underlay at b" "$(paste -sd ' ' "$WORK/heard.out")" "listening end"
+
 # The host's own kernel stands beside the switch: it neither answers nor greets the guest.
 in_ns a ip route add 192.0.2.0/24 dev eth0
 refuse "the host does not answer a guest" '100% packet loss' in_ns a ping -c 2 -i 0.2 -W 1 192.0.2.1
@@ -328,9 +340,14 @@ host_end=$(interface_of 1 x | sed s/^fl/fh/)
 in_ns h1 ip link del "$host_end"
 wait_until 30 "interface made again" sh -c "[ \$(grep -c missing $WORK/hold.out) -gt $audits ]"
 check "interface made again" in_ns h1 ip link show "$host_end"
-# Somebody removes flows: seen by the next audit.
 kill -TERM "$hold"
 wait "$hold" || true
+# Somebody sets another MTU: set back.
+host_end=$(interface_of 1 a | sed s/^fl/fh/)
+in_ns h1 ip link set "$host_end" mtu 1400
+expect "an MTU that changed" '"missing":1,"unexpected":0' driver 1 audit "$WORK/desired1.json"
+expect "the MTU again" 'mtu 1450' in_ns h1 ip link show "$host_end"
+# Somebody removes flows: seen by the next audit.
 ofctl 1 del-flows fairlead
 expect "flows that went" '"missing":5,' driver 1 audit "$WORK/desired1.json"
 ofctl 1 add-flow fairlead "table=4,actions=normal"

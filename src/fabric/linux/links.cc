@@ -251,6 +251,13 @@ Result<> Links::set_alias(std::uint32_t ifindex, const std::string& alias) {
   return request(std::move(message), "set alias");
 }
 
+Result<> Links::set_mtu(const std::string& name, std::uint32_t mtu) {
+  Message message = link_message(RTM_SETLINK, 0, 0, 0);
+  nla_put_string(message.get(), IFLA_IFNAME, name.c_str());
+  nla_put_u32(message.get(), IFLA_MTU, mtu);
+  return request(std::move(message), "set MTU of " + name);
+}
+
 Result<> Links::stop_offload(const std::string& name) {
   ethtool_value value{.cmd = ETHTOOL_STXCSUM, .data = 0};  // what builds on it goes with it
   ifreq request{};

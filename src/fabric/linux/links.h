@@ -70,6 +70,7 @@ class Links {
   Result<Link> make_vxlan(const std::string& name, std::uint16_t udp_port, std::uint32_t mtu);
 
   Result<> set_alias(std::uint32_t ifindex, const std::string& alias);
+  Result<> set_mtu(const std::string& name, std::uint32_t mtu);
   // Up, without an IPv6 address of its own; with an alias, unless that is empty.
   Result<> raise(std::uint32_t ifindex, const std::string& alias = {});
   // The kernel completes checksums and cuts segments itself, instead of leaving it to whoever takes

@@ -95,6 +95,18 @@ void admit(Flows& flows, const Station& station, std::uint32_t port) {
   if (any_v6) pass(kSolicitation, solicitation() + Match{within(kIpv6Src, kLinkLocal)}, kAnswer);
 }
 
+// What may come for a remote station: its own, and only from where it is.
+void admit_remote(Flows& flows, const Station& station, std::uint32_t tunnel) {
+  const FieldId source = station.host.is_v4() ? kTunnelIpv4Src : kTunnelIpv6Src;
+  const Match from = {exactly(kInPort, tunnel), exactly(kTunnelId, station.vni),
+                      exactly(source, station.host), exactly(kEthSrc, station.mac)};
+  for (const Ip& ip : station.addresses) {
+    const Match own = ip.is_v4() ? ethernet(kEthTypeIpv4) + Match{exactly(kIpv4Src, ip)}
+                                 : ethernet(kEthTypeIpv6) + Match{exactly(kIpv6Src, ip)};
+    flows.add(kAdmit, kNormal, from + own).goto_table = kDeliver;
+  }
+}
+
 void answer(Flows& flows, const Station& station) {
   const Match network = {exactly(kTunnelId, station.vni)};
   for (const Ip& ip : station.addresses) {
@@ -127,7 +139,10 @@ std::uint64_t cookie_of(std::string_view id) {
 
 std::vector<Flow> station_flows(const Station& station, std::uint32_t port, std::uint32_t tunnel) {
   Flows flows{cookie_of(station.id), {}};
-  if (station.local()) admit(flows, station, port);
+  if (station.local())
+    admit(flows, station, port);
+  else
+    admit_remote(flows, station, tunnel);
   answer(flows, station);
   deliver(flows, station, port, tunnel);
   return std::move(flows.list);
@@ -144,8 +159,6 @@ std::vector<Flow> base_flows(std::uint32_t tunnel) {
     flows.add(kAdmit, kForbidden, icmpv6(type));
   const Match from_tunnel = {exactly(kInPort, tunnel)};
   flows.add(kAdmit, kForbidden, from_tunnel + icmpv6(kNeighbourSolicitation));
-  for (const std::uint16_t type : {kEthTypeIpv4, kEthTypeIpv6})
-    flows.add(kAdmit, kNormal, from_tunnel + ethernet(type)).goto_table = kDeliver;
 
   flows.add(kReply, kNormal, ethernet(kEthTypeArp)).actions = {SetField{exactly(kArpOp, 2)},
                                                                Move{kArpSha, kArpTha},
@@ -155,10 +168,13 @@ std::vector<Flow> base_flows(std::uint32_t tunnel) {
                                                                Move{kRegister0, kArpSpa},
                                                                Output{kPortIn}};
   Flow& reply = flows.add(kReply, kNormal, solicitation());
-  reply.actions = {Move{kIpv6Src, kIpv6Dst}, Move{kNdTarget, kIpv6Src},
-                   SetField{exactly(kIcmpv6Type, kNeighbourAdvertisement)},
-                   SetField{exactly(kNdOptionType, kTargetAddressOption)},
-                   SetField{exactly(kNdReserved, kSolicitedOverride)}};
+  reply.actions = {
+      Move{kIpv6Src, kIpv6Dst}, Move{kNdTarget, kIpv6Src},
+      SetField{exactly(kIcmpv6Type, kNeighbourAdvertisement)},
+      // By way of a register: over a kernel's datapath a switch refuses to set these
+      // two, and only to set them. (It carries it out itself, packet by packet.)
+      SetField{exactly(kRegister0, kTargetAddressOption)}, Move{kRegister0, kNdOptionType},
+      SetField{exactly(kRegister0, kSolicitedOverride)}, Move{kRegister0, kNdReserved}};
   reply.goto_table = kReplyNd;
   flows.add(kReplyNd, kNormal, icmpv6(kNeighbourAdvertisement)).actions = {
       Move{kEthSrc, kNdTargetMac}, Output{kPortIn}};

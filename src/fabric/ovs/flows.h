@@ -2,7 +2,7 @@
 //
 // Tables
 //   0 admit    from a local port only what is the station's own; sets the tunnel key to its VNI.
-//              From the tunnel only IP.
+//              From the tunnel only IP of a remote station, from the host that it is behind.
 //   1 answer   ARP requests and neighbour solicitations: who has this address in this VNI? Becomes
 //   2 reply    the answer, in two steps, because a switch checks each step's fields against what
 //   3 reply_nd the packet was when it matched.

@@ -40,7 +40,11 @@ class Switch {
       if (!flow) break;
       for (const Action& action : flow->actions) {
         if (const auto* field = std::get_if<SetField>(&action)) set(packet, field->field);
-        if (const auto* move = std::get_if<Move>(&action)) packet[move->to] = packet[move->from];
+        if (const auto* move = std::get_if<Move>(&action)) {
+          const std::string& from = packet[move->from];
+          packet[move->to] =
+              from.substr(from.size() - std::min<std::size_t>(from.size(), move->to.bytes));
+        }
         const auto* output = std::get_if<Output>(&action);
         if (output && output->port == kPortIn) sent.push_back({port, packet});
         if (output && output->port != kPortIn && output->port != port)
@@ -153,28 +157,51 @@ TEST(OvsFlows, Delivers) {
   EXPECT_EQ(sent[0].packet.at(kTunnelIpv4Dst), exactly(kTunnelIpv4Dst, ip("192.0.2.2")).value);
 }
 
+Packet tunnelled(Packet packet, Vni vni, std::string_view host) {
+  set(packet, exactly(kTunnelId, vni));
+  set(packet, exactly(ip(host).is_v4() ? kTunnelIpv4Src : kTunnelIpv6Src, ip(host)));
+  return packet;
+}
+
 // From the tunnel: to the station of that key, never out through the tunnel again.
 TEST(OvsFlows, TakesFromTheTunnel) {
   const Switch bridge = three_stations();
-  Packet packet = ipv4(kMacC, kMacA, "10.0.0.12");
-  set(packet, exactly(kTunnelId, 7));
-  ASSERT_EQ(bridge.send(kTunnel, packet).size(), 1u);
-  EXPECT_EQ(bridge.send(kTunnel, packet)[0].port, 2u);
-  set(packet, exactly(kTunnelId, 8));
-  EXPECT_EQ(bridge.send(kTunnel, packet)[0].port, 4u);
-  set(packet, exactly(kTunnelId, 9));
-  EXPECT_TRUE(bridge.send(kTunnel, packet).empty());
-  Packet back = ipv4(kMacA, kMacC, "10.0.0.10");
-  set(back, exactly(kTunnelId, 7));
-  EXPECT_TRUE(bridge.send(kTunnel, back).empty());
-  Packet foreign_arp = arp(kMacC, 1, kMacC, "10.0.0.12", "10.0.0.10");
-  set(foreign_arp, exactly(kTunnelId, 7));
-  EXPECT_TRUE(bridge.send(kTunnel, foreign_arp).empty());
-  for (const std::uint8_t type : {134, 135, 136, 137}) {
-    Packet nd = icmpv6(kMacC, kMacA, "fd00::12", type, "fd00::10");
-    set(nd, exactly(kTunnelId, 7));
-    EXPECT_TRUE(bridge.send(kTunnel, nd).empty()) << int{type};
+  const std::string_view host = "192.0.2.2";
+  const Packet packet = ipv4(kMacC, kMacA, "10.0.0.12");
+  const auto sent = bridge.send(kTunnel, tunnelled(packet, 7, host));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].port, 2u);
+  const Packet six = ipv6(kMacC, kMacA, "fd00::12");
+  EXPECT_EQ(bridge.send(kTunnel, tunnelled(six, 7, host)).size(), 1u);
+  const Packet back = ipv4(kMacA, kMacC, "10.0.0.10");
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(back, 7, host)).empty());
+  const Packet foreign_arp = arp(kMacC, 1, kMacC, "10.0.0.12", "10.0.0.10");
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(foreign_arp, 7, host)).empty());
+  for (const std::uint8_t type : {133, 134, 135, 136, 137}) {
+    const Packet nd = icmpv6(kMacC, kMacA, "fd00::12", type, "fd00::10");
+    EXPECT_TRUE(bridge.send(kTunnel, tunnelled(nd, 7, host)).empty()) << int{type};
   }
+}
+
+// Nobody on the underlay speaks for a station but the host that it is behind, and that one only for
+// its own stations, with their own addresses, in their network.
+TEST(OvsFlows, ChecksWhoSpeaksInTheTunnel) {
+  Switch bridge = three_stations();
+  bridge.add(station_flows(
+      station("d", 7, mac("02:00:00:00:07:64"), "10.0.0.13", "fd00::13", "2001:db8::3"), 0,
+      kTunnel));
+  const Packet from_c = ipv4(kMacC, kMacA, "10.0.0.12");
+  EXPECT_EQ(bridge.send(kTunnel, tunnelled(from_c, 7, "192.0.2.2")).size(), 1u);
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(from_c, 7, "192.0.2.3")).empty()) << "another host";
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(from_c, 8, "192.0.2.2")).empty()) << "network";
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(from_c, 9, "192.0.2.2")).empty()) << "no network";
+  const Packet as_b = ipv4(kMacB, kMacA, "10.0.0.11");
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(as_b, 7, "192.0.2.2")).empty()) << "a local station";
+  const Packet address_of_b = ipv4(kMacC, kMacA, "10.0.0.11");
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(address_of_b, 7, "192.0.2.2")).empty()) << "address";
+  const Packet as_d = ipv6(mac("02:00:00:00:07:64"), kMacA, "fd00::13");
+  EXPECT_EQ(bridge.send(kTunnel, tunnelled(as_d, 7, "2001:db8::3")).size(), 1u);
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(as_d, 7, "192.0.2.2")).empty()) << "the wrong host";
 }
 
 // ARP requests come back as the answer, for stations here and elsewhere.
@@ -205,7 +232,7 @@ TEST(OvsFlows, AnswersNeighbourSolicitation) {
     for (const Field& field :
          {exactly(kEthSrc, kMacC), exactly(kEthDst, kMacA), exactly(kIpv6Src, ip("fd00::12")),
           exactly(kIpv6Dst, ip(source)), exactly(kIcmpv6Type, 136), exactly(kNdTargetMac, kMacC),
-          exactly(kNdOptionType, 2)})
+          exactly(kNdOptionType, 2), exactly(kNdReserved, 0x60000000)})
       EXPECT_EQ(answer.at(field.id), field.value) << source << " field " << int{field.id.number};
   }
 }

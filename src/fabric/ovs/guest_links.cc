@@ -2,8 +2,6 @@
 
 #include <cstdio>
 
-#include "fabric/linux/links.h"
-
 namespace fairlead::fabric::ovs {
 namespace {
 
@@ -65,13 +63,20 @@ Result<> remove_links(const std::vector<std::string>& names) {
   return links.remove(std::span<const std::string>(names));
 }
 
-Result<std::vector<std::string>> links_with_alias(std::string_view prefix) {
+Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu) {
   FL_TRY(Links links, Links::open());
-  FL_TRY(const std::vector<Link> all, links.dump());
-  std::vector<std::string> names;
-  for (const Link& link : all)
-    if (link.alias.starts_with(prefix)) names.push_back(link.name);
-  return names;
+  for (const std::string& name : names) {
+    const Result<> set = links.set_mtu(name, mtu);
+    if (!set && set.error().code != Code::not_found) return set;
+  }
+  return {};
+}
+
+Result<std::vector<Link>> links_with_alias(std::string_view prefix) {
+  FL_TRY(Links links, Links::open());
+  FL_TRY(std::vector<Link> found, links.dump());
+  std::erase_if(found, [&](const Link& link) { return !link.alias.starts_with(prefix); });
+  return found;
 }
 
 }  // namespace fairlead::fabric::ovs

@@ -12,6 +12,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "fabric/linux/links.h"
 
 namespace fairlead::fabric::ovs {
 
@@ -33,7 +34,10 @@ std::vector<Result<>> make_veth_pairs(const std::vector<VethPair>& pairs);
 // Both ends of each pair go. What is not there is no failure.
 Result<> remove_links(const std::vector<std::string>& names);
 
-// Names of the interfaces whose alias begins so.
-Result<std::vector<std::string>> links_with_alias(std::string_view prefix);
+// Of ends that are here. What is not there is no failure.
+Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu);
+
+// The interfaces whose alias begins so.
+Result<std::vector<kernel::Link>> links_with_alias(std::string_view prefix);
 
 }  // namespace fairlead::fabric::ovs

@@ -47,15 +47,26 @@ Task<std::optional<OpenFlowClient::Refusal>> OpenFlowClient::commit(
     const std::uint32_t xid = ++last_xid_;
     bytes += of::encode_bundle_add(xid, bundle, of::encode_flow_mod(xid, change));
   }
-  const std::uint32_t commit = ++last_xid_;
-  bytes += of::encode_bundle_control(commit, {bundle, of::BundleStep::commit_request});
-  awaited_.expect(commit);
-  connection_->send(bytes);
-  const auto committed = co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(commit));
+  // A change that is refused now is not in the bundle, and the switch would commit the others.
+  const std::uint32_t barrier = ++last_xid_;
+  bytes += of::encode_barrier_request(barrier);
+  Result<bool> done = co_await ask(barrier, std::move(bytes));
+  if (done) {
+    const auto step = refusal_ ? of::BundleStep::discard_request : of::BundleStep::commit_request;
+    const std::uint32_t xid = ++last_xid_;
+    done = co_await ask(xid, of::encode_bundle_control(xid, {bundle, step}));
+  }
   changes_ = 0;
-  if (committed) co_return std::nullopt;
   if (refusal_) co_return std::move(refusal_);
-  co_return Refusal{committed.error().context("openflow: bundle"), std::nullopt};
+  if (done) co_return std::nullopt;
+  co_return Refusal{done.error().context("openflow: bundle"), std::nullopt};
+}
+
+Task<Result<bool>> OpenFlowClient::ask(std::uint32_t xid, std::string bytes) {
+  if (!connected()) co_return fail(Code::unavailable, "openflow: not connected");
+  awaited_.expect(xid);
+  connection_->send(bytes);
+  co_return co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(xid));
 }
 
 Task<Result<>> OpenFlowClient::dump(std::function<void(const of::Flow&)> each) {

@@ -34,6 +34,8 @@ class OpenFlowClient {
   Task<Result<>> dump(std::function<void(const wire::openflow::Flow&)> each);
 
  private:
+  // Sends, and waits for the answer to this one.
+  Task<Result<bool>> ask(std::uint32_t xid, std::string bytes);
   Result<> consume(std::string_view piece);
   Result<> receive(const wire::openflow::Message& message);
   void refused(std::uint32_t xid, std::string_view body);

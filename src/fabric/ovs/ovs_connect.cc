@@ -41,7 +41,10 @@ Task<Result<>> OvsFabric::connect() {
   FL_CO_CHECKED(co_await observe_flows());
   FL_CO_CHECKED(co_await observe_links());
   std::vector<FlowChange> base;
-  if (auto change = plan_base_flows(observed_, static_cast<std::uint32_t>(tunnel_)))
+  // Others than ours are an earlier build's and carry traffic: an audit changes them, after the
+  // rest.
+  if (auto change = plan_base_flows(observed_, static_cast<std::uint32_t>(tunnel_));
+      change && !change->remove)
     base.push_back(std::move(*change));
   Failures failures;
   co_await change_flows(std::move(base), failures);
@@ -143,8 +146,13 @@ Task<Result<>> OvsFabric::observe_flows() {
 
 Task<Result<>> OvsFabric::observe_links() {
   const auto work = [] { return links_with_alias(kAliasPrefix); };
-  FL_CO_TRY(const std::vector<std::string> links, co_await runtime::blocking(runtime_, work));
-  observed_.links = {links.begin(), links.end()};
+  FL_CO_TRY(const std::vector<kernel::Link> links, co_await runtime::blocking(runtime_, work));
+  observed_.links.clear();
+  observed_.misfits.clear();
+  for (const kernel::Link& link : links) {
+    observed_.links.insert(link.name);
+    if (link.mtu != options_.mtu) observed_.misfits.insert(link.name);
+  }
   co_return Result<>{};
 }
 

@@ -126,7 +126,9 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
     const std::vector<std::string> some(ids.begin() + static_cast<std::ptrdiff_t>(from),
                                         ids.begin() + static_cast<std::ptrdiff_t>(to));
     Failures failures;
-    std::vector<FlowChange> extra = std::exchange(more, {});
+    // What belongs to no station goes last: a new build's may forbid what stations' now allow.
+    std::vector<FlowChange> extra;
+    if (to == ids.size()) extra = std::exchange(more, {});
     const std::set<std::string> made = co_await bring(desired, some, std::move(extra), failures);
     for (const std::string& id : made)
       if (!failures.contains(id)) audit.made.push_back(id);
@@ -162,6 +164,7 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
     if (!failures.contains(id)) made.insert(id);
   co_await make_ports(desired, plan.ports, failures);
   co_await update_records(desired, plan.records, failures);
+  co_await set_mtus(desired, plan.resize, failures);
   co_await wait_numbers(desired, ids, failures);
 
   std::vector<std::string> good;
@@ -196,10 +199,12 @@ Task<void> OvsFabric::make_links(const Desired& desired, const std::vector<std::
   const auto work = [pairs] { return make_veth_pairs(pairs); };
   const std::vector<Result<>> results = co_await runtime::blocking(runtime_, work);
   for (std::size_t at = 0; at < results.size(); ++at) {
-    if (results[at])
-      observed_.links.insert(pairs[at].host);
-    else
+    if (!results[at]) {
       failures.try_emplace(whose[at], results[at].error());
+      continue;
+    }
+    observed_.links.insert(pairs[at].host);
+    observed_.misfits.erase(pairs[at].host);
   }
 }
 
@@ -268,6 +273,21 @@ Task<void> OvsFabric::update_records(const Desired& desired, const std::vector<s
   const auto results = co_await ovsdb_.transact(std::move(operations));
   if (results) co_return;
   for (const std::string& id : ids) failures.try_emplace(id, results.error());
+}
+
+Task<void> OvsFabric::set_mtus(const Desired& desired, const std::vector<std::string>& ids,
+                               Failures& failures) {
+  std::vector<std::string> links;
+  for (const std::string& id : ids)
+    links.push_back(host_interface_name(desired.find(id)->second.interface));
+  if (links.empty()) co_return;
+  const std::uint32_t mtu = options_.mtu;
+  const auto work = [links, mtu] { return set_mtu(links, mtu); };
+  const Result<> result = co_await runtime::blocking(runtime_, work);
+  for (const std::string& link : links)
+    if (result) observed_.misfits.erase(link);
+  for (const std::string& id : ids)
+    if (!result) failures.try_emplace(id, result.error());
 }
 
 Task<void> OvsFabric::wait_numbers(const Desired& desired, const std::vector<std::string>& ids,

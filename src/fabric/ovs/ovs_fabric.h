@@ -106,6 +106,8 @@ class OvsFabric final : public Fabric {
   Task<Result<>> insert_ports(const Desired& desired, const std::vector<std::string>& ids);
   Task<void> update_records(const Desired& desired, const std::vector<std::string>& ids,
                             Failures& failures);
+  Task<void> set_mtus(const Desired& desired, const std::vector<std::string>& ids,
+                      Failures& failures);
   Task<void> wait_numbers(const Desired& desired, const std::vector<std::string>& ids,
                           Failures& failures);
   Task<void> change_flows(std::vector<FlowChange> changes, Failures& failures);

@@ -102,6 +102,7 @@ PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
       plan.ports.push_back(id);
     else if (*port->station != *station)
       plan.records.push_back(id);
+    if (same && observed.misfits.contains(host)) plan.resize.push_back(id);
   }
   return plan;
 }

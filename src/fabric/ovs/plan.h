@@ -29,6 +29,7 @@ struct ObservedPort {
 struct Observed {
   std::map<std::string, ObservedPort, std::less<>> ports;  // by attachment
   std::set<std::string, std::less<>> links;                // host ends that exist
+  std::set<std::string, std::less<>> misfits;              // those with another MTU than ours
   std::map<std::uint64_t, std::uint64_t> flows;            // cookie → fingerprint of its flows
 };
 
@@ -47,6 +48,7 @@ struct PortPlan {
   std::vector<std::string> links;    // ids whose pair of interfaces is to be made
   std::vector<std::string> ports;    // ids whose port is to be made
   std::vector<std::string> records;  // ids whose port stays but whose record changes
+  std::vector<std::string> resize;   // ids whose port stays but whose MTU changes
   std::vector<std::string> remove;   // ids whose port and interfaces go, after the flows
   bool operator==(const PortPlan&) const = default;
 };

@@ -128,6 +128,15 @@ TEST(OvsPlan, Flows) {
   EXPECT_FALSE(is_complete(local("a"), renumbered, kTunnel));
 }
 
+// An interface that somebody gave another MTU keeps its port and gets ours back.
+TEST(OvsPlan, Mtu) {
+  Observed observed = carried({local("a")});
+  observed.misfits.insert(host_interface_name(local("a").interface));
+  EXPECT_EQ(plan_ports(desire({local("a")}), kA, observed), (PortPlan{.resize = {"a"}}));
+  EXPECT_FALSE(is_complete(local("a"), observed, kTunnel));
+  EXPECT_EQ(plan_ports({}, kA, observed), (PortPlan{.remove = {"a"}}));
+}
+
 // Flows of nobody go; those of a port that is still there are left to its own removal.
 TEST(OvsPlan, StrayFlows) {
   Observed observed = carried({local("a"), remote("b"), remote("c")});
