@@ -9,6 +9,7 @@
 JOBS ?= $(shell nproc)
 SEEDS ?= 5000
 FUZZ_SECONDS ?= 120
+FABRIC ?= vxlan
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,8 +21,8 @@ build: bootstrap ## The release binary, as build/fairlead
 	@scripts/build release
 	@ln -sfn release/src/program/fairlead build/fairlead
 
-up: build ## Prepare, build and run a server here; ends with what kubectl can do on it
-	@scripts/up
+up: build ## Build and run the demonstration: make up [FABRIC=ovs]
+	@scripts/up --fabric $(FABRIC)
 
 down: ## Stop what `make up` started
 	@scripts/up --stop
