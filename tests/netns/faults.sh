@@ -12,10 +12,10 @@ for program in etcd etcdctl ovs-vswitchd; do
 done
 export PYTHONDONTWRITEBYTECODE=1
 
-# What a lab of ours left behind when something failed; named by the story's own log.
+# What is left of a lab when something failed; the story says what it was called.
 finish() {
   local status=$? name
-  for name in $(sed -n 's/^lab //p' "$WORK"/*.labs 2>/dev/null); do
+  cat "$WORK"/*.lab 2>/dev/null | while read -r name; do
     [ "$status" -eq 0 ] || tail -n 15 "/run/fairlead-$name"/*.log >&2 2>/dev/null || true
     "$FAIRLEAD" lab down --name "$name" >/dev/null 2>&1 || true
   done
