@@ -41,7 +41,7 @@ const client::ResourceName kNodes{"", "v1", "nodes", false};
 const client::ResourceName kNamespaces{"", "v1", "namespaces", false};
 const std::string kHook = "/bin/hook";
 
-constexpr Duration kStorm = 7s;
+constexpr Duration kStorm = 5s;
 constexpr Duration kLongestRest = 400s;
 
 // What all seeds together must have seen; a quiet one may have seen little.
@@ -409,7 +409,7 @@ Result<> run_agents(World& world, Seen& seen) {
   Story& story = world.own<Story>(world);
   Random random = world.random_stream("agents");
   // Without regular audits only what fabrics tell, and what agents themselves do, mends anything.
-  story.audit_interval = random.below(2) == 0 ? Duration(1h) : Duration(3s);
+  story.audit_interval = random.below(2) == 0 ? Duration(1h) : Duration(5s);
   add_servers(world, story, random);
   add_hosts(world, story, random);
   Machine& user = world.add_machine("user");
