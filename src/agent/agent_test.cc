@@ -69,17 +69,24 @@ class TestFabric final : public fabric::Fabric {
                                            std::span<const std::string> ids) override {
     if (!failing) co_return co_await log.apply(desired, ids);
     std::vector<fabric::Outcome> outcomes;
-    for (const std::string& id : ids)
-      outcomes.push_back({.id = id, .result = fail(Code::io, "no room in the switch")});
+    for (const std::string& id : ids) outcomes.push_back(no_room(id));
     co_return outcomes;
   }
   Task<Result<fabric::Audit>> audit(const fabric::Desired& desired) override {
     ++audits;
-    return log.audit(desired);
+    if (!failing) co_return co_await log.audit(desired);
+    fabric::Audit audit;
+    for (const auto& [id, station] : desired)
+      if (!log.carried().contains(id)) audit.failed.push_back(no_room(id));
+    co_return audit;
   }
   runtime::Signal& disturbed() override { return log.disturbed(); }
   std::uint32_t mtu() const override { return 1450; }
   const fabric::Desired& carried() const { return log.carried(); }
+
+  static fabric::Outcome no_room(const std::string& id) {
+    return {.id = id, .result = fail(Code::io, "no room in the switch")};
+  }
 
   fabric::LogFabric log{{.say = false}};
   bool failing = false;

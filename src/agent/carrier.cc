@@ -151,7 +151,6 @@ Task<void> Carrier::audit() {
     work_.retry(kAudit);
     co_return;
   }
-  work_.forget(kAudit);
   metrics_.audit_missing.add(audit->missing);
   metrics_.audit_unexpected.add(audit->unexpected);
   if (audit->missing + audit->unexpected > 0)
@@ -169,6 +168,12 @@ Task<void> Carrier::audit() {
     if (outcome.result) continue;
     clean = clean && target_.contains(outcome.id);
     failed(outcome);
+  }
+  // Until an audit was clean nothing is reported: what is left of before is looked at again soon.
+  if (clean) {
+    work_.forget(kAudit);
+  } else {
+    work_.retry(kAudit);
   }
   listener_.audited(clean);
 }

@@ -71,12 +71,14 @@ class ApiServer final : public http::Handler {
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
 
  private:
-  Task<Result<>> answer(Request& request);
-  Task<Answer<>> identify(Request& request);
-  Task<Answer<>> impersonate(Request& request);
-  Task<Answer<>> permit(Request& request);
-  Task<Result<>> dispatch(Request& request);
-  Task<Result<>> dispatch_resource(Request& request);
+  // Not inlined: the frames of all would become part of serve()'s, and there is one of it for every
+  // watch that is open.
+  [[gnu::noinline]] Task<Result<>> answer(Request& request);
+  [[gnu::noinline]] Task<Answer<>> identify(Request& request);
+  [[gnu::noinline]] Task<Answer<>> impersonate(Request& request);
+  [[gnu::noinline]] Task<Answer<>> permit(Request& request);
+  [[gnu::noinline]] Task<Result<>> dispatch(Request& request);
+  [[gnu::noinline]] Task<Result<>> dispatch_resource(Request& request);
   Answer<> find_kind(Request& request) const;
   PathHandler* path_handler(std::string_view path) const;
 

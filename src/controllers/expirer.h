@@ -16,8 +16,7 @@ class Expirer {
  public:
   // `most`: so many of one kind that expires stay.
   Expirer(runtime::Runtime& runtime, const resource::Catalog& catalog,
-          watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-          std::size_t most = 10'000)
+          watchcache::WatchCache& cache, apiserver::ObjectWriter& writer, std::size_t most = 10'000)
       : runtime_(runtime), catalog_(catalog), cache_(cache), writer_(writer), most_(most) {}
 
   // Looks every half minute, until cancelled.

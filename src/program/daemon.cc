@@ -30,6 +30,17 @@ std::string tail(const std::string& text, std::size_t bytes = 2'000) {
   return text.size() <= bytes ? text : text.substr(text.size() - bytes);
 }
 
+std::string command_line(const std::vector<std::string>& command) {
+  std::string line;
+  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+std::string fate(int status) {
+  if (WIFSIGNALED(status)) return "killed by signal " + std::to_string(WTERMSIG(status));
+  return "with status " + std::to_string(WEXITSTATUS(status));
+}
+
 // When the kernel started it: with the id, this names a process for good.
 std::string start_time(pid_t pid) {
   const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
@@ -80,11 +91,13 @@ Result<> start_daemon(const std::vector<std::string>& command, const DaemonFiles
     if (log.find(ready) != std::string::npos) return {};
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid)
-      return fail(Code::unavailable, command[0] + " ended at once:\n" + tail(log));
+      return fail(Code::unavailable, command_line(command) + " ended at once, " + fate(status) +
+                                         ":\n" + tail(text_of(files.log).substr(earlier)));
     std::this_thread::sleep_for(50ms);
   }
   stop_daemon(files.pid, 2);
-  return fail(Code::timeout, command[0] + " did not get ready:\n" + tail(text_of(files.log)));
+  return fail(Code::timeout,
+              command_line(command) + " did not get ready:\n" + tail(text_of(files.log)));
 }
 
 std::optional<pid_t> running(const std::string& pid_file) {

@@ -6,6 +6,8 @@ off. After each fault the churn pauses, and everything must come to rest as the 
 no address owned twice at any moment, locks that match the addresses, interfaces that match the attachments, and
 frames that reach exactly those they should. Guests that nobody touches ping each other throughout; what they
 lose is counted and told for each fault, and must be nothing but where a switch in user space was itself stopped.
+The network green has guests on host-1 and host-2 only: none of its packets may come to host-3, and of no network may
+anything but unicast IP cross the switch.
 
 Open vSwitch in user space loses packets of its tunnels, without anybody's help, whenever any interface of the host
 comes or goes: it reads all routes anew and has none meanwhile. So with the fabric ovs the hosts of those guests see
@@ -20,14 +22,16 @@ import threading
 import time
 
 import faults_judge as judge
-from faults_world import (Api, EtcdCluster, Lab, Pinger, Probe, Station, attempt, count_lost, free_ports_in_a_row,
-                          mac_for, run, until)
+from faults_world import (Api, Capture, EtcdCluster, Lab, Pinger, Probe, Station, attempt, count_lost, free_ports_in_a_row,
+                          mac_for, run, until, vxlan_of, vxlan_of_other_than_unicast_ip)
 
 BLOCK = ipaddress.ip_network("10.20.0.0/28")
-NETWORKS = {"red": 6001, "blue": 6002}
+NETWORKS = {"red": 6001, "blue": 6002, "green": 6003}
+CHURNED = ["red", "blue"]
 FIXED = ["10.20.0.12", "10.20.0.13"]  # what several want at once, again and again
 # Network, name, host, place in the block.
-UNTOUCHED = [("red", "u1", 1, 2), ("red", "u2", 2, 3), ("red", "u3", 3, 4), ("blue", "v1", 1, 2), ("blue", "v2", 2, 5)]
+UNTOUCHED = [("red", "u1", 1, 2), ("red", "u2", 2, 3), ("red", "u3", 3, 4), ("blue", "v1", 1, 2), ("blue", "v2", 2, 5),
+             ("green", "g1", 1, 2), ("green", "g2", 2, 3)]
 AT_ONCE = 8  # attachments of the churn in a network
 
 
@@ -38,7 +42,7 @@ class Churn(threading.Thread):
         super().__init__(daemon=True)
         self.apis = [Api(lab, first) for first in range(lab.servers)]
         self.random, self.nodes = random.Random(seed), nodes
-        self.alive = {network: [] for network in NETWORKS}
+        self.alive = {network: [] for network in CHURNED}
         self.count, self.done, self.failed = 0, 0, 0
         self.go, self.paused, self.broken = threading.Event(), threading.Event(), None
 
@@ -56,7 +60,7 @@ class Churn(threading.Thread):
                 return
 
     def step(self):
-        network = self.random.choice(list(NETWORKS))
+        network = self.random.choice(CHURNED)
         alive, api = self.alive[network], self.random.choice(self.apis)
         if len(alive) < AT_ONCE and self.random.random() < 0.6:
             self.count += 1
@@ -124,15 +128,19 @@ class Story:
         self.etcd = EtcdCluster(work)
         port = free_ports_in_a_row()
         name = f"f{fabric[0]}{port % 10000}"
-        with open(f"{work}.labs", "a") as labs:
-            labs.write(f"lab {name}\n")
+        with open(f"{work}.lab", "w") as file:
+            file.write(f"{name}\n")
         hosts, quiet = (4, 2) if fabric == "ovs" else (3, 0)
         self.lab = Lab(program, name, fabric, hosts, port, "etcd:" + ",".join(self.etcd.urls), 2)
         self.api = Api(self.lab)
+        green, unfit = vxlan_of(NETWORKS["green"]), vxlan_of_other_than_unicast_ip()
+        self.green = {node: Capture(self.lab, node, green, f"{work}/green-{node}") for node in ("host-1", "host-3")}
+        self.unfit = [Capture(self.lab, node, unfit, f"{work}/unfit-{node}") for node in ("host-1", "host-3")]
         self.make_networks()
         self.pingers = [Pinger("u1 → u2", self.lab.guest("u1"), self.ip["u2"]),
                         Pinger("v2 → v1", self.lab.guest("v2"), self.ip["v1"]),
                         Pinger("u2 → u1 by IPv6", self.lab.guest("u2"), self.ip6["u1"]),
+                        Pinger("g1 → g2", self.lab.guest("g1"), self.ip["g2"]),
                         Pinger("u3 → u1", self.lab.guest("u3"), self.ip["u1"])]
         self.may_lose_one = {"u3 → u1"} if quiet else set()
         for pinger in self.pingers:
@@ -221,6 +229,11 @@ class Story:
             time.sleep(0.1)
         if self.watcher.wrong or not self.watcher.is_alive():
             raise SystemExit(f"{what}: {self.watcher.wrong}")
+        if not self.green["host-1"].lines():
+            raise SystemExit(f"{what}: the capture sees nothing")
+        for capture in [self.green["host-3"], *self.unfit]:
+            if capture.lines():
+                raise SystemExit(f"{what}: {capture.node} should not have seen {capture.lines()[:3]}")
         self.lab.command("status")  # fails if something died that nobody killed
         lost = count_lost(self.pingers)
         print(f"{self.fabric}: {what}: at rest, {self.stations} stations and {self.frames} frames as they should be; "
@@ -258,7 +271,7 @@ class Story:
             self.fault(f"{node} cut from the API", lambda: self.lab.cut_from_api(node),
                        lambda: self.lab.join_to_api(node), operations=60)
         if self.fabric == "ovs":
-            # A switch in user space forwards nothing while it has no database or does not run.
+            # A switch in user space forwards nothing while it does not run, and at times while it has no database.
             self.kill("host-1-ovsdb", "host-3-ovsdb", may_lose=True)
             self.kill("host-1-vswitchd", "host-3-vswitchd", may_lose=True)
             self.kill("host-3-vswitchd", "host-3-agent", may_lose=True)
@@ -270,8 +283,8 @@ def main():
     print(f"{fabric}: seed {seed}", flush=True)
     story = Story(program, work, fabric, seed)
     story.tell()
-    for pinger in story.pingers:
-        pinger.stop()
+    for part in [*story.pingers, *story.green.values(), *story.unfit]:
+        part.stop()
     story.lab.down()
 
 

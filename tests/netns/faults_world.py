@@ -134,6 +134,36 @@ class Lab:
         return json.loads(run("ip", "-n", netns, "-j", "link"))
 
 
+# What tcpdump calls the inside of a VXLAN packet: its network at udp[12], the inner frame from udp[16] on.
+def vxlan_of(vni):
+    return f"udp port 4789 and udp[12:4] & 0xffffff00 = {vni << 8}"
+
+
+def vxlan_of_other_than_unicast_ip():
+    return "udp port 4789 and (udp[16] & 1 != 0 or (udp[28:2] != 0x0800 and udp[28:2] != 0x86dd))"
+
+
+class Capture:
+    """What crosses a host's cable, at the switch's end of it: a line for each packet that fits."""
+
+    def __init__(self, lab, node, what, file):
+        self.node, self.file = node, file
+        self.process = Process(["ip", "netns", "exec", f"fl-{lab.name}-switch", "tcpdump", "-i",
+                                "p" + node.removeprefix("host-"), "-n", "-l", what], file)
+        self.process.start()
+        until(20, f"capture at {node}", lambda: any("listening on" in line for line in self.all_lines()))
+
+    def all_lines(self):
+        with open(self.file) as file:
+            return file.read().splitlines()
+
+    def lines(self):
+        return [line for line in self.all_lines() if " IP" in line]
+
+    def stop(self):
+        self.process.kill()
+
+
 class Api:
     """Requests to whichever server answers. One for each thread."""
 

@@ -360,6 +360,13 @@ ofctl 1 del-flows fairlead
 expect "flows that went" '"missing":5,' driver 1 audit "$WORK/desired1.json"
 ofctl 1 add-flow fairlead "table=4,actions=normal"
 expect "flows that came" '"missing":0,"unexpected":1' driver 1 audit "$WORK/desired1.json"
+# What a process left that was killed while it made an interface: nothing tells whose it is but its group.
+in_ns h1 ip link add fh0000000000002 group 0x666c6b02 type veth peer name fl0000000000002
+in_ns h1 ip link add fh0000000000001 group 0x666c6b01 type veth peer name fl0000000000001
+expect "half made" '"missing":0,"unexpected":1' driver 1 audit "$WORK/desired1.json"
+refuse "our leftover is gone" 'does not exist' in_ns h1 ip link show fh0000000000002
+check "another's is left alone" in_ns h1 ip link show fh0000000000001
+in_ns h1 ip link del fh0000000000001
 vsctl 1 del-port fairlead fl-vtep
 expect "the tunnel's port that went" '"missing":' driver 1 audit "$WORK/desired1.json"
 wait_until 20 "traffic through a new tunnel port" reached

@@ -60,8 +60,8 @@ struct ProgramFacts {
   std::vector<std::uint32_t> maps;  // ids
 };
 
-// A kernel that is older than the headers wants everything that it does not know to be zero, padding
-// included, which an initialiser need not touch.
+// A kernel that is older than the headers wants everything that it does not know to be zero,
+// padding included, which an initialiser need not touch.
 template <class Info>
 void clear(Info& info) {
   std::memset(&info, 0, sizeof(info));

@@ -72,10 +72,16 @@ Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu) {
   return {};
 }
 
-Result<std::vector<Link>> links_with_alias(std::string_view prefix) {
+Result<GuestLinks> find_guest_links(std::string_view alias_prefix) {
   FL_TRY(Links links, Links::open());
-  FL_TRY(std::vector<Link> found, links.dump());
-  std::erase_if(found, [&](const Link& link) { return !link.alias.starts_with(prefix); });
+  FL_TRY(std::vector<Link> all, links.dump());
+  GuestLinks found;
+  for (Link& link : all) {
+    if (link.alias.starts_with(alias_prefix))
+      found.named.push_back(std::move(link));
+    else if (kernel::is_half_made(link) && link.maker == kernel::Maker::ovs)
+      found.half_made.push_back(std::move(link.name));
+  }
   return found;
 }
 

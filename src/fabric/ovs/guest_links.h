@@ -37,7 +37,10 @@ Result<> remove_links(const std::vector<std::string>& names);
 // Of ends that are here. What is not there is no failure.
 Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu);
 
-// The interfaces whose alias begins so.
-Result<std::vector<kernel::Link>> links_with_alias(std::string_view prefix);
+struct GuestLinks {
+  std::vector<kernel::Link> named;     // whose alias begins so
+  std::vector<std::string> half_made;  // by the ovs fabric; see kernel::is_half_made()
+};
+Result<GuestLinks> find_guest_links(std::string_view alias_prefix);
 
 }  // namespace fairlead::fabric::ovs

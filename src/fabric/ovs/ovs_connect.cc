@@ -145,11 +145,12 @@ Task<Result<>> OvsFabric::observe_flows() {
 }
 
 Task<Result<>> OvsFabric::observe_links() {
-  const auto work = [] { return links_with_alias(kAliasPrefix); };
-  FL_CO_TRY(const std::vector<kernel::Link> links, co_await runtime::blocking(runtime_, work));
+  const auto work = [] { return find_guest_links(kAliasPrefix); };
+  FL_CO_TRY(GuestLinks links, co_await runtime::blocking(runtime_, work));
   observed_.links.clear();
   observed_.misfits.clear();
-  for (const kernel::Link& link : links) {
+  half_made_ = std::move(links.half_made);
+  for (const kernel::Link& link : links.named) {
     observed_.links.insert(link.name);
     if (link.mtu != options_.mtu) observed_.misfits.insert(link.name);
   }

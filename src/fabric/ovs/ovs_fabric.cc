@@ -109,8 +109,9 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
     ++audit.missing;
   }
 
-  // Interfaces that got no port, of a process that died in between.
-  std::vector<std::string> stray;
+  // Interfaces that got no port, or not even a word on whose they are, of a process that died in
+  // between.
+  std::vector<std::string> stray = std::exchange(half_made_, {});
   for (const std::string& link : observed_.links)
     if (!expected_links.contains(link)) stray.push_back(link);
   audit.unexpected += stray.size();

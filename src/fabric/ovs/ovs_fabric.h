@@ -123,6 +123,7 @@ class OvsFabric final : public Fabric {
   runtime::Signal connection_changed_;  // or not busy any more
 
   Observed observed_;
+  std::vector<std::string> half_made_;  // interfaces that nobody is making any more
   std::map<std::string, std::string, std::less<>> bridges_;       // name → UUID
   std::map<std::string, std::string, std::less<>> bridge_marks_;  // name → whose
   std::map<std::string, std::string, std::less<>> port_names_;    // UUID → name
