@@ -237,7 +237,8 @@ s.send(udp4(evil, a, "10.0.0.10", "10.0.0.77", b"unknown"))
 s.send(udp4(b, a, "10.0.0.10", "10.0.0.11", b"the end"))
 P
 wait_until 10 "the good frame" grep -q '10.0.0.10.9 > 10.0.0.11.9: UDP, length 7' "$WORK/at-b"
-for bad in 10.0.0.99 fd00::99 02:00:00:00:66:66 ARP 'neighbor adv' ff:ff:ff:ff:ff:ff 224.0.0.251 10.0.0.77; do
+# (b's own kernel may ask who a is meanwhile, and be answered.)
+for bad in 10.0.0.99 fd00::99 02:00:00:00:66:66 'ARP.*10.0.0.12' 'neighbor adv.*fd00::12' ff:ff:ff:ff:ff:ff 224.0.0.251 10.0.0.77; do
   refuse "$bad at b" '' grep -e "02:00:00:00:07:61.*$bad" -e "$bad.*02:00:00:00:07:62" "$WORK/at-b"
 done
 in_ns a ip addr del 10.0.0.99/24 dev eth0
@@ -323,6 +324,13 @@ if [ "$DATAPATH" = system ]; then
   stop_pings
   echo "alone: $(lost remote) pings lost to another host, $(lost local) on this one"
   equal "pings lost on this host" "$(lost local)" 0
+  # Before 3.1.1 it makes the kernel's tunnel device anew when it starts.
+  version=$(ovs-vswitchd --version | sed -n '1s/.* //p')
+  if printf '3.1.1\n%s\n' "$version" | sort -CV; then
+    equal "pings lost to another host" "$(lost remote)" 0
+  else
+    echo "(Open vSwitch $version makes its tunnel device anew when it starts: those to another host are its own.)"
+  fi
   check "it will wait the next time too" will_wait
   vsctl 1 add-br other
   wait_until 30 "word that it shall not wait beside others" wont_wait
