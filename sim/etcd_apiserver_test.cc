@@ -133,8 +133,7 @@ Task<void> serve(Machine& machine, Shared& shared, std::size_t number) {
   CarelessStore careless(machine, store, shared.careless);
   store::Store& used =
       shared.careless == Careless::no ? static_cast<store::Store&>(store) : careless;
-  co_await serve_api(machine, used, {.history = {.events = 64, .watcher_events = 16}},
-                     serving);
+  co_await serve_api(machine, used, {.history = {.events = 64, .watcher_events = 16}}, serving);
   co_await scope.close();
 }
 
