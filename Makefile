@@ -35,7 +35,7 @@ bench: build ## Measure; tables as in docs/benchmarks.md
 	@bench/run
 
 sim: bootstrap ## The virtual world over many seeds: make sim SEEDS=100000
-	@scripts/build dev
+	@scripts/build release sim_test
 	@scripts/sim --seeds $(SEEDS)
 
 fuzz: bootstrap ## Every fuzz target for a while: make fuzz FUZZ_SECONDS=3600

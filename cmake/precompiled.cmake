@@ -41,7 +41,8 @@ function(use_precompiled_headers target name)
 endfunction()
 
 precompiled_headers(standard_headers LIBRARIES fmt::fmt Boost::json HEADERS ${STANDARD_HEADERS})
-if(FAIRLEAD_TESTS)
-  precompiled_headers(test_headers LIBRARIES fmt::fmt Boost::json GTest::gtest GTest::gmock
-                      HEADERS ${TEST_HEADERS})
+precompiled_headers(test_headers LIBRARIES fmt::fmt Boost::json GTest::gtest GTest::gmock
+                    HEADERS ${TEST_HEADERS})
+if(NOT FAIRLEAD_TESTS)
+  set_target_properties(test_headers PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()

@@ -65,6 +65,7 @@ Task<Result<>> Agent::wait_ready() {
 
 void Agent::put(const Source& source, Attachment attachment) {
   const std::uint64_t version = attachment.version;
+  view_.reached(source, version);
   if (source) {
     const bool stale = outdated(attachment.uid, attachment.station());
     if (stale) note_outdated(source->vni, version, {attachment.uid});
@@ -78,6 +79,7 @@ void Agent::put(const Source& source, Attachment attachment) {
 
 void Agent::erased(const Source& source, Attachment last) {
   const std::uint64_t version = last.version;
+  view_.reached(source, version);
   if (source) {
     std::vector<std::string> ids;
     if (carrier_.may_carry(last.uid)) ids.push_back(last.uid);
@@ -93,6 +95,7 @@ void Agent::erased(const Source& source, Attachment last) {
 }
 
 void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uint64_t version) {
+  view_.reached(source, version);
   if (source) {
     std::map<std::string_view, const Attachment*> listed;
     for (const Attachment& attachment : all) listed[attachment.uid] = &attachment;
@@ -120,6 +123,12 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
   }
   view_.replace(source, std::move(all));
   follow_view(version);
+}
+
+void Agent::reached(const Source& source, std::uint64_t version) {
+  view_.reached(source, version);
+  // What one informer asked for may have waited for another to get that far.
+  for (const std::string& id : applied_.waiting()) carrier_.changed(id);
 }
 
 void Agent::put_own(const Attachment& attachment) {

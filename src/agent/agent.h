@@ -95,6 +95,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void replaced(const Source& source, std::vector<Attachment> all, std::uint64_t version) override;
   void put(const Source& source, Attachment attachment) override;
   void erased(const Source& source, Attachment last) override;
+  void reached(const Source& source, std::uint64_t version) override;
   void settled(const Carrier::Settled& settled) override;
   void audited(bool clean) override;
 

@@ -38,6 +38,12 @@ void AppliedVersions::settled(const std::string& id, std::uint64_t version) {
   if (waiting->second.empty()) waiting_.erase(waiting);
 }
 
+std::vector<std::string> AppliedVersions::waiting() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, networks] : waiting_) ids.push_back(id);
+  return ids;
+}
+
 void AppliedVersions::entered(fabric::Vni vni) { networks_[vni].left = false; }
 
 void AppliedVersions::left(fabric::Vni vni) { networks_[vni].left = true; }

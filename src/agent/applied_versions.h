@@ -39,6 +39,7 @@ class AppliedVersions {
   // The fabric has what was known of `id` at `version`.
   void settled(const std::string& id, std::uint64_t version);
   bool waits_for(const std::string& id) const { return waiting_.contains(id); }
+  std::vector<std::string> waiting() const;
 
   // A network became relevant, or ceased to be.
   void entered(fabric::Vni vni);

@@ -1,7 +1,6 @@
 #include "agent/carrier.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "base/log.h"
@@ -13,12 +12,6 @@ namespace {
 constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
 constexpr std::size_t kBatch = 512;
 const std::string kAudit;
-
-std::uint64_t version_known(const NetworkView& view, const std::string& id) {
-  const Attachment* attachment = view.find_local(id);
-  if (!attachment) attachment = view.find(id);
-  return attachment ? attachment->version : std::numeric_limits<std::uint64_t>::max();
-}
 
 }  // namespace
 
@@ -94,7 +87,7 @@ Task<void> Carrier::apply(std::vector<std::string> ids) {
   std::vector<std::uint64_t> versions;
   std::set<std::string_view> fresh;
   for (const std::string& id : ids) {
-    versions.push_back(version_known(view_, id));
+    versions.push_back(view_.known_up_to(id));
     const auto desired = view_.desired().find(id);
     if (desired == view_.desired().end()) {
       set_target(id, nullptr);

@@ -27,7 +27,7 @@ class Carrier {
     Result<> result;
     bool made_interface = false;  // it was not there before; also if `result` is a failure
     bool first = false;           // it was not carried before
-    std::uint64_t version = 0;    // what was known of the attachment; the highest if it was gone
+    std::uint64_t version = 0;    // up to which it was known (NetworkView::known_up_to)
   };
   class Listener {
    public:

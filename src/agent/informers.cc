@@ -67,6 +67,9 @@ class Informers::Watch final : client::ObjectSink {
     if (std::optional<Attachment> attachment = parse(last_state))
       events_.erased(source_, std::move(*attachment));
   }
+  void reached(const std::string& version) override {
+    if (!stopped_) events_.reached(source_, parse_version(version));
+  }
   std::optional<Attachment> parse(const Json& object) const {
     Result<Attachment> attachment = parse_attachment(object, node_);
     if (attachment) return std::move(*attachment);

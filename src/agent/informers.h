@@ -28,6 +28,8 @@ class AttachmentEvents {
   virtual void put(const Source& source, Attachment attachment) = 0;
   // As it was last; its version is that of the deletion.
   virtual void erased(const Source& source, Attachment last) = 0;
+  // All up to that version has been told.
+  virtual void reached(const Source& source, std::uint64_t version) = 0;
 };
 
 class Informers {

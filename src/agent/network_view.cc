@@ -1,6 +1,7 @@
 #include "agent/network_view.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 
@@ -19,10 +20,10 @@ std::vector<NetworkView::Claim> NetworkView::claims_of(const fabric::Station& st
   return claims;
 }
 
-const Attachment* NetworkView::newest(const Entry& entry) {
+const NetworkView::Sighting* NetworkView::newest(const Entry& entry) {
   const auto best = std::ranges::max_element(
       entry.sightings, {}, [](const Sighting& seen) { return seen.attachment.version; });
-  return best == entry.sightings.end() ? nullptr : &best->attachment;
+  return best == entry.sightings.end() ? nullptr : &*best;
 }
 
 NetworkView::Sighting* NetworkView::sighting(Entry& entry, const Source& source) {
@@ -77,6 +78,12 @@ void NetworkView::replace(const Source& source, std::vector<Attachment> attachme
   for (const std::string& key : gone) erase(source, key);
 }
 
+void NetworkView::reached(const Source& source, std::uint64_t version) {
+  if (source && !is_relevant(*source)) return;
+  std::uint64_t& reached = reached_[source];
+  reached = std::max(reached, version);
+}
+
 void NetworkView::count_local(const Attachment& attachment, int by) {
   local_total_ += static_cast<std::size_t>(by);
   if (attachment.vni == 0) return;
@@ -99,6 +106,7 @@ void NetworkView::forget_network(const Network& network) {
   for (auto& [key, entry] : entries_)
     if (sighting(entry, network)) keys.push_back(key);
   for (const std::string& key : keys) erase(network, key);
+  reached_.erase(network);
 }
 
 bool NetworkView::contested(fabric::Vni vni) const {
@@ -113,9 +121,9 @@ void NetworkView::resolve(const std::string& key) {
   const auto at = entries_.find(key);
   CHECK(at != entries_.end());
   Entry& entry = at->second;
-  const Attachment* winner = newest(entry);
+  const Sighting* winner = newest(entry);
   std::optional<fabric::Station> candidate;
-  if (winner) candidate = winner->station();
+  if (winner) candidate = winner->attachment.station();
   if (candidate != entry.candidate) {
     const std::optional<fabric::Station> before = std::exchange(entry.candidate, candidate);
     std::set<std::string> touched;
@@ -217,23 +225,25 @@ std::vector<std::string> NetworkView::problems(std::string_view uid) const {
   return problems;
 }
 
-const Attachment* NetworkView::find(std::string_view uid) const {
+const NetworkView::Entry* NetworkView::entry_of(std::string_view uid) const {
   const auto key = keys_.find(uid);
   if (key == keys_.end()) return nullptr;
   const auto entry = entries_.find(key->second);
-  if (entry == entries_.end()) return nullptr;
-  const Attachment* attachment = newest(entry->second);
-  return attachment && attachment->uid == uid ? attachment : nullptr;
+  return entry == entries_.end() ? nullptr : &entry->second;
 }
 
-const Attachment* NetworkView::find_local(std::string_view uid) const {
-  const auto key = keys_.find(uid);
-  if (key == keys_.end()) return nullptr;
-  const auto entry = entries_.find(key->second);
-  if (entry == entries_.end()) return nullptr;
-  for (const Sighting& seen : entry->second.sightings)
-    if (!seen.source && seen.attachment.uid == uid) return &seen.attachment;
-  return nullptr;
+const Attachment* NetworkView::find(std::string_view uid) const {
+  const Entry* entry = entry_of(uid);
+  const Sighting* seen = entry ? newest(*entry) : nullptr;
+  return seen && seen->attachment.uid == uid ? &seen->attachment : nullptr;
+}
+
+std::uint64_t NetworkView::known_up_to(std::string_view uid) const {
+  const Entry* entry = entry_of(uid);
+  const Sighting* seen = entry ? newest(*entry) : nullptr;
+  if (!seen || seen->attachment.uid != uid) return std::numeric_limits<std::uint64_t>::max();
+  const auto reached = reached_.find(seen->source);
+  return reached == reached_.end() ? 0 : reached->second;
 }
 
 }  // namespace fairlead::agent

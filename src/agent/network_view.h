@@ -43,6 +43,8 @@ class NetworkView {
   void erase(const Source& source, std::string_view key);
   // This is everything that the informer sees.
   void replace(const Source& source, std::vector<Attachment> attachments);
+  // The informer has shown everything up to that version.
+  void reached(const Source& source, std::uint64_t version);
 
   std::vector<Network> relevant() const;
   // Changes whenever relevant() does.
@@ -58,8 +60,11 @@ class NetworkView {
 
   // The attachment as it was seen last; null if it is not known, or not the newest of its name.
   const Attachment* find(std::string_view uid) const;
-  // The node's own as its informer shows it; null if it does not.
-  const Attachment* find_local(std::string_view uid) const;
+
+  // The version as of which desired() is right about `uid`, whatever other informers have seen:
+  // that which the informer who speaks of it has reached. Of what nobody speaks, nothing is
+  // carried.
+  std::uint64_t known_up_to(std::string_view uid) const;
 
   std::size_t local_count() const { return local_total_; }
 
@@ -81,7 +86,8 @@ class NetworkView {
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   static std::vector<Claim> claims_of(const fabric::Station& station);
-  static const Attachment* newest(const Entry& entry);
+  static const Sighting* newest(const Entry& entry);
+  const Entry* entry_of(std::string_view uid) const;
   Sighting* sighting(Entry& entry, const Source& source);
   void remove(Entries::iterator at, const Source& source);
   void count_local(const Attachment& attachment, int by);
@@ -95,6 +101,7 @@ class NetworkView {
 
   Entries entries_;  // by key
   std::map<Claim, std::vector<std::string>> claims_;
+  std::map<Source, std::uint64_t> reached_;
   std::map<Network, std::size_t> local_counts_;
   std::size_t local_total_ = 0;
   std::uint64_t relevance_ = 0;

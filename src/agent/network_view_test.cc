@@ -176,6 +176,31 @@ TEST(NetworkView, RecreatedUnseen) {
   EXPECT_EQ(view.find("A1"), nullptr);
 }
 
+// What is right about one attachment, it is as of what its informer has reached, be its own version
+// ever so old: a network that was left and entered again shows what was there before.
+TEST(NetworkView, KnowsUpToWhereTheInformerIs) {
+  NetworkView view;
+  EXPECT_EQ(view.known_up_to("R"), UINT64_MAX);  // nothing is carried
+  view.put(kLocal, attachment("a", "A", 2, kNode, 5, 1));
+  EXPECT_EQ(view.known_up_to("A"), 0U);
+  view.reached(kLocal, 2);
+  EXPECT_EQ(view.known_up_to("A"), 2U);
+  view.reached(kFive, 9);
+  view.put(kFive, attachment("r", "R", 1, "n2", 5, 2));
+  EXPECT_EQ(view.known_up_to("R"), 9U);
+  EXPECT_EQ(view.known_up_to("A"), 2U);
+  view.reached(kFive, 3);  // never back
+  EXPECT_EQ(view.known_up_to("R"), 9U);
+  view.erase(kLocal, "default/a");  // the network is left
+  view.put(kLocal, attachment("b", "B", 10, kNode, 5, 1));
+  view.put(kFive, attachment("r", "R", 1, "n2", 5, 2));
+  EXPECT_EQ(view.known_up_to("R"), 0U);
+  view.reached(kFive, 12);
+  EXPECT_EQ(view.known_up_to("R"), 12U);
+  view.reached(kSix, 13);  // not relevant
+  EXPECT_EQ(view.known_up_to("R"), 12U);
+}
+
 // An attachment that moves to another network may be seen in both for a while.
 TEST(NetworkView, MovesBetweenInformers) {
   NetworkView view;

@@ -104,6 +104,7 @@ Task<Result<>> Reflector::watch_once() {
         sink_.erase(event->object);
         break;
       case WatchEvent::Type::bookmark:
+        sink_.reached(version);
         break;
     }
     if (event->type != WatchEvent::Type::bookmark) ++counters_.events;

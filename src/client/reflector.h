@@ -24,6 +24,8 @@ class ObjectSink {
   virtual void replace(std::vector<Json> objects, const std::string& version) = 0;
   virtual void put(Json object) = 0;
   virtual void erase(const Json& last_state) = 0;
+  // Nothing else has happened up to that version.
+  virtual void reached(const std::string& version) { (void)version; }
 };
 
 struct ReflectorOptions {
