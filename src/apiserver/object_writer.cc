@@ -18,6 +18,9 @@ using watchcache::ObjectRef;
 // so this many rounds serve that many rivals; whoever loses them all is told to come back.
 constexpr int kMaxAttempts = 200;
 
+// What a live object takes as a value, and a copy of it with changes.
+constexpr std::size_t kMemoryPerByte = 6;
+
 // The items of one transaction are decided on one state: a second compare of a key says the same.
 bool compares(const store::Transaction& transaction, std::string_view key) {
   return std::ranges::any_of(transaction.compares,
@@ -27,9 +30,12 @@ bool compares(const store::Transaction& transaction, std::string_view key) {
 }  // namespace
 
 struct ObjectWriter::Draft {
-  Change change;
-  Bytes stored;                           // put
-  std::optional<std::uint32_t> position;  // of its operation in the transaction
+  std::unique_ptr<JsonArena> memory{};  // of live_json, and of what a plan makes beside it
+  ObjectRef live{};                     // null if there is none
+  std::optional<Json> live_json{};
+  Change change{};
+  Bytes stored{};                           // put
+  std::optional<std::uint32_t> position{};  // of its operation in the transaction
   std::string name;
   bool name_taken = false;  // create: an object of that name exists
 };
@@ -56,17 +62,24 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
     return objects.find(watchcache::object_key(kind, item.namespace_name, name));
   };
 
-  ObjectRef live = item.create ? nullptr : find(item.name);
+  const ObjectRef live = item.create ? nullptr : find(item.name);
+  std::unique_ptr<JsonArena> memory;
   std::optional<Json> live_json;
-  if (live) live_json = live->decode();
+  if (live) {
+    memory = std::make_unique<JsonArena>(kMemoryPerByte * live->json.size());
+    live_json.emplace(live->decode(memory.get()));
+  }
   Answer<Change> change = item.plan(live_json ? &*live_json : nullptr);
   if (!change) return refuse(change.error());
 
-  Draft draft{.change = std::move(*change), .stored = {}, .position = {}, .name = item.name};
+  Draft draft{.memory = std::move(memory),
+              .live = live,
+              .live_json = std::move(live_json),
+              .change = std::move(*change),
+              .name = item.name};
   if (draft.change.creates) {
     draft.name = wire::find_string(draft.change.object, "metadata.name");
-    live = find(draft.name);
-    if (live) {
+    if (find(draft.name)) {
       draft.name_taken = true;
       return draft;
     }
@@ -86,7 +99,7 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
       .namespace_name = item.namespace_name,
       .name = draft.name,
       .attributes = item.attributes,
-      .live = live_json ? &*live_json : nullptr,
+      .live = draft.live_json ? &*draft.live_json : nullptr,
       .desired = erases ? nullptr : &draft.change.object,
   };
   for (Admission* admission : admissions_)
@@ -140,17 +153,22 @@ Status ObjectWriter::name_taken(const WriteItem& item, const Draft& draft) const
                          : apimachinery::already_exists(resource, draft.name);
 }
 
+Bytes ObjectWriter::answer_of(const Draft& draft, store::Committed committed) {
+  if (draft.change.kind == Change::Kind::put && committed.revision > 0)
+    return Bytes(watchcache::served_text(
+        draft.stored, {committed.revision, committed.position + *draft.position}));
+  if (draft.change.object.is_null() && draft.live) return served_bytes(draft.live);
+  return Bytes(wire::encode_json(draft.change.object));
+}
+
 std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Committed committed) {
   std::vector<Written> written;
   for (Draft& draft : drafts) {
-    const bool put = draft.change.kind == Change::Kind::put && committed.revision > 0;
     written.push_back({.change = draft.change.kind,
                        .created = draft.change.creates,
                        .name = std::move(draft.name),
-                       .object = put ? Bytes(watchcache::served_text(
-                                           draft.stored, {committed.revision,
-                                                          committed.position + *draft.position}))
-                                     : Bytes(wire::encode_json(draft.change.object))});
+                       .uid = draft.live ? draft.live->uid : "",
+                       .object = answer_of(draft, committed)});
   }
   return written;
 }

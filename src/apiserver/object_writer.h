@@ -39,7 +39,8 @@ struct Written {
   Change::Kind change = Change::Kind::none;
   bool created = false;
   std::string name;
-  Bytes object;  // as served: the new version, or what an unchanged or erased one was
+  std::string uid;  // of an object that was there before
+  Bytes object;     // as served: the new version, or what an unchanged or erased one was
 };
 
 // A look at a write before it is committed. May refuse it, change what the server decides about the
@@ -81,6 +82,7 @@ class ObjectWriter {
   Status name_taken(const WriteItem& item, const Draft& draft) const;
   static bool is_generated(const WriteItem& item, const Draft& draft);
   // `revision` 0: nothing was committed.
+  static Bytes answer_of(const Draft& draft, store::Committed committed);
   static std::vector<Written> outcome(std::vector<Draft> drafts, store::Committed committed);
 
   store::Store& store_;

@@ -245,6 +245,15 @@ bool spec_differs(const Json& live, const Json& object) {
          !same_elsewhere(object.get_object(), live.get_object());
 }
 
+bool has_entries(const Json& object, std::string_view path) {
+  const Json* list = wire::find(object, path);
+  return list && list->is_array() && !list->get_array().empty();
+}
+
+bool has_spec_finalizers(const Json& object) {
+  return wire::find_string(object, "kind") == "Namespace" && has_entries(object, "spec.finalizers");
+}
+
 void raise_generation(const Json& live, Json& object) {
   const Json* generation = wire::find(live, "metadata.generation");
   metadata_of(object)["generation"] =
@@ -275,19 +284,14 @@ Answer<Change> plan_replacement(const WriteContext& context, const Json& live, J
   if (!wire::find_string(live, "metadata.deletionTimestamp").empty() && !has_finalizers(object))
     return Change{.kind = Change::Kind::erase, .object = std::move(object)};
   if (apimachinery::same_but_for_managed_times(live, object))
-    return Change{.kind = Change::Kind::none, .object = live};
+    return Change{.kind = Change::Kind::none};
   return Change{.kind = Change::Kind::put, .object = std::move(object)};
 }
 
 }  // namespace
 
 bool has_finalizers(const Json& object) {
-  const auto non_empty = [&](std::string_view path) {
-    const Json* list = wire::find(object, path);
-    return list && list->is_array() && !list->get_array().empty();
-  };
-  return non_empty("metadata.finalizers") ||
-         (wire::find_string(object, "kind") == "Namespace" && non_empty("spec.finalizers"));
+  return has_entries(object, "metadata.finalizers") || has_spec_finalizers(object);
 }
 
 Answer<Body> decode_body(std::string_view content, apimachinery::Format format) {
@@ -322,11 +326,11 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
 
 Answer<Change> plan_create(const WriteContext& context, Json object) {
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
-  return plan_create_tracked(context, std::move(object), true);
+  return plan_create_tracked(context, std::move(object), context.tracked);
 }
 
 Answer<Change> plan_update(const WriteContext& context, const Json* live, Json object) {
-  if (live) return plan_replacement(context, *live, std::move(object), true);
+  if (live) return plan_replacement(context, *live, std::move(object), context.tracked);
   if (!context.kind->create_on_update || !context.subresource.empty())
     return refuse(apimachinery::not_found(group_resource(*context.kind), context.name));
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
@@ -336,7 +340,7 @@ Answer<Change> plan_update(const WriteContext& context, const Json* live, Json o
                                             ") does not match the name on the URL (" +
                                             context.name + ")"));
   metadata_of(object)["name"] = context.name;
-  return plan_create_tracked(context, std::move(object), true);
+  return plan_create_tracked(context, std::move(object), context.tracked);
 }
 
 Answer<Change> plan_patch(const WriteContext& context, const Json* live, const Patch& patch,
@@ -347,7 +351,8 @@ Answer<Change> plan_patch(const WriteContext& context, const Json* live, const P
     return refuse(apimachinery::not_found(group_resource(kind), context.name));
 
   Json result;
-  if (patch.type != PatchType::apply) result = kind.shown(*live);
+  if (patch.type != PatchType::apply)
+    result = kind.view ? kind.shown(*live) : wire::copy_beside(*live);
   switch (patch.type) {
     case PatchType::json_patch: {
       Answer<Json> patched = apimachinery::apply_json_patch(result, patch.value);
@@ -423,16 +428,16 @@ Answer<Change> plan_delete(const Kind& kind, const Json& live,
             ") does not match the ResourceVersion in record (" + std::string(version) +
             "). The object might have been modified"));
 
-  Json object = live;
-  JsonObject& metadata = metadata_of(object);
   JsonArray finalizers = finalizers_after_delete(live, options.propagation);
+  if (finalizers.empty() && !has_spec_finalizers(live)) return Change{.kind = Change::Kind::erase};
+
+  Json object = wire::copy_beside(live);
+  JsonObject& metadata = metadata_of(object);
   if (finalizers.empty()) {
     metadata.erase("finalizers");
   } else {
     metadata["finalizers"] = std::move(finalizers);
   }
-  if (!has_finalizers(object)) return Change{.kind = Change::Kind::erase, .object = live};
-
   if (wire::find_string(live, "metadata.deletionTimestamp").empty()) {
     metadata["deletionTimestamp"] = rfc3339(now);
     metadata["deletionGracePeriodSeconds"] = 0;
@@ -440,7 +445,7 @@ Answer<Change> plan_delete(const Kind& kind, const Json& live,
     if (kind.kind == "Namespace")
       wire::member_object(object.get_object(), "status")["phase"] = "Terminating";
   }
-  if (object == live) return Change{.kind = Change::Kind::none, .object = std::move(object)};
+  if (object == live) return Change{.kind = Change::Kind::none};
   return Change{.kind = Change::Kind::put, .object = std::move(object)};
 }
 

@@ -28,6 +28,8 @@ struct WriteContext {
   std::string name;            // from the path; empty on create
   std::string subresource;     // "", "status" or "finalize"
   apimachinery::WriteOptions options;
+  // False: the server's own write of what nobody else may write, which managedFields leave out.
+  bool tracked = true;
   resource::Moment now;
   std::function<std::uint64_t()> random;
 };
@@ -36,7 +38,7 @@ struct WriteContext {
 struct Change {
   enum class Kind { none, put, erase };
   Kind kind = Kind::none;
-  Json object;           // put: what to store; none and erase: what to answer with
+  Json object;  // put: what to store; none and erase: what to answer with, if not the live one
   bool creates = false;  // put of an object that does not exist yet
 };
 

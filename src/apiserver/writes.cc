@@ -160,10 +160,9 @@ Task<Result<>> Writes::remove(Request& request) {
   if (!written) co_return co_await send_status(request, written.error());
   if (written->change != Change::Kind::erase)
     co_return co_await send_object(request, 200, written->object, *form, runtime_.wall_now());
-  const auto erased = wire::parse_json(written->object.view());
   co_return co_await send_status(
       request, apimachinery::deleted(apimachinery::group_resource(*request.kind), written->name,
-                                     wire::find_string(erased->value, "metadata.uid")));
+                                     written->uid));
 }
 
 Task<Result<>> Writes::remove_collection(Request& request) {

@@ -62,30 +62,40 @@ void GarbageCollector::unindex(const ObjectId& id, const Object& object) {
   }
 }
 
+// Queued is only what there may be something to do about, as the cache has it: when that changes,
+// another event says so.
 void GarbageCollector::consider(const ObjectId& id, const Object& object) {
-  if (!object.owners.empty() || object.waits_for_dependents || object.orphans_dependents)
+  if (object.waits_for_dependents || object.orphans_dependents) {
     queue_.add(id);
+  } else if (!object.deleting && std::ranges::any_of(object.owners, [&](const Owner& owner) {
+               const OwnerState state = state_of(object, owner);
+               return !state.exists || state.waits;
+             })) {
+    queue_.add(id);
+  }
 }
 
 void GarbageCollector::notice(const resource::Kind& kind, const watchcache::Event& event) {
-  if (const ObjectRef& before = event.before()) unindex(ObjectId::of(kind, *before), *before);
-  if (const ObjectRef& after = event.after()) {
+  const ObjectRef &before = event.before(), &after = event.after();
+  const bool same = before && after && before->uid == after->uid && before->owners == after->owners;
+  if (before && !same) unindex(ObjectId::of(kind, *before), *before);
+  if (after) {
     const ObjectId id = ObjectId::of(kind, *after);
-    index(id, *after);
+    if (!same) index(id, *after);
     consider(id, *after);
   }
-  if (event.after() && event.before() && event.after()->uid == event.before()->uid &&
-      event.after()->owners.size() == event.before()->owners.size())
-    return;
-  const ObjectRef& gone = event.before();
-  if (!gone) return;
-  if (const auto entry = dependents_.find(gone->uid); entry != dependents_.end())
-    for (const ObjectId& dependent : entry->second) queue_.add(dependent);
-  for (const Owner& owner : gone->owners) {
+  if (!before || same) return;
+  if (const auto entry = dependents_.find(before->uid); entry != dependents_.end())
+    for (const ObjectId& dependent : entry->second) reconsider(dependent);
+  for (const Owner& owner : before->owners) {
     const resource::Kind* owner_kind = catalog_.find_kind(owner.api_version, owner.kind);
     if (!owner_kind) continue;
-    queue_.add({owner_kind, owner_kind->namespaced ? gone->namespace_name : "", owner.name});
+    reconsider({owner_kind, owner_kind->namespaced ? before->namespace_name : "", owner.name});
   }
+}
+
+void GarbageCollector::reconsider(const ObjectId& id) {
+  if (const ObjectRef object = find(id)) consider(id, *object);
 }
 
 ObjectRef GarbageCollector::find(const ObjectId& id) const {

@@ -44,6 +44,7 @@ class GarbageCollector {
   void index(const ObjectId& id, const watchcache::Object& object);
   void unindex(const ObjectId& id, const watchcache::Object& object);
   void consider(const ObjectId& id, const watchcache::Object& object);
+  void reconsider(const ObjectId& id);
   watchcache::ObjectRef find(const ObjectId& id) const;
   OwnerState state_of(const watchcache::Object& dependent, const watchcache::Owner& owner) const;
 

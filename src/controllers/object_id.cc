@@ -51,8 +51,8 @@ Task<Answer<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::st
   item.plan = [&](const Json* live) -> Answer<Change> {
     if (!live || wire::find_string(*live, "metadata.uid") != uid)
       return refuse(apimachinery::not_found(apimachinery::group_resource(*id.kind), id.name));
-    Json object = *live;
-    if (!edit(object)) return Change{.kind = Change::Kind::none, .object = std::move(object)};
+    Json object = wire::copy_beside(*live);
+    if (!edit(object)) return Change{.kind = Change::Kind::none};
     return apiserver::plan_update(context, live, std::move(object));
   };
   const Answer<Written> written = co_await writer.write(std::move(item));

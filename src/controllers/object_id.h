@@ -21,11 +21,13 @@ struct ObjectId {
     return {&kind, object.namespace_name, object.name};
   }
   std::string to_string() const { return kind->plural + " " + namespace_name + "/" + name; }
-  // By name first: the order must not depend on where a kind lies in memory.
+  // By words: the order must not depend on where a kind lies in memory.
   std::strong_ordering operator<=>(const ObjectId& other) const {
-    if (auto order = kind->qualified() <=> other.kind->qualified(); order != 0) return order;
+    if (auto order = name <=> other.name; order != 0) return order;
     if (auto order = namespace_name <=> other.namespace_name; order != 0) return order;
-    return name <=> other.name;
+    if (kind == other.kind) return std::strong_ordering::equal;
+    if (auto order = kind->plural <=> other.kind->plural; order != 0) return order;
+    return kind->group <=> other.kind->group;
   }
   bool operator==(const ObjectId& other) const { return (*this <=> other) == 0; }
 };

@@ -27,7 +27,6 @@ constexpr int kConflict = 409;
 constexpr std::size_t kBatch = 40;
 constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
 constexpr char kSubnetMark = '*';  // in no object's name
-constexpr std::string_view kManager = "fairlead-ipam";
 
 void set_or_erase(JsonObject& object, std::string_view name, std::string_view value) {
   if (value.empty()) {
@@ -297,9 +296,9 @@ WriteItem AddressController::idle_item(const std::string& lock_key) {
   const std::string since =
       std::to_string(runtime_.wall_now().time_since_epoch() / std::chrono::microseconds(1));
   item.plan = [since](const Json* live) -> Answer<Change> {
-    Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
-    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty()) return change;
-    change.kind = Change::Kind::put;
+    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty())
+      return Change{.kind = Change::Kind::none};
+    Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
     wire::member_object(wire::member_object(change.object.get_object(), "metadata"),
                         "labels")[kIdleLabel] = since;
     return change;
@@ -315,7 +314,7 @@ WriteItem AddressController::lock_item(const std::shared_ptr<Assignment>& assign
                  .create = true};
   apiserver::WriteContext context{.kind = item.kind,
                                   .namespace_name = item.namespace_name,
-                                  .options = {.field_manager = std::string(kManager)},
+                                  .tracked = false,
                                   .now = runtime_.wall_now(),
                                   .random = [this] { return runtime_.random(); }};
   Json lock = {{"apiVersion", item.kind->api_version()},
@@ -353,12 +352,13 @@ WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& ass
     const LockFacts* lock = index_.lock(lock_key);
     const ObjectRef owner = index_.cache().of(index_.attachments()).find(assignment->attachment);
     if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
-      return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
+      return Change{.kind = Change::Kind::none};
     const Json attachment = owner->decode();
     const NodesToAwait nodes = nodes_to_await(index_, lock->vni, attachment);
-    if (nodes.nobody()) return Change{.kind = Change::Kind::erase, .object = *live};
+    if (nodes.nobody()) return Change{.kind = Change::Kind::erase};
     return Change{.kind = Change::Kind::put,
-                  .object = released_lock(*live, *lock, attachment, nodes, runtime_.wall_now())};
+                  .object = released_lock(wire::copy_beside(*live), *lock, attachment, nodes,
+                                          runtime_.wall_now())};
   };
   return item;
 }
@@ -380,7 +380,7 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
                                   .namespace_name = item.namespace_name,
                                   .name = item.name,
                                   .subresource = "status",
-                                  .options = {.field_manager = std::string(kManager)},
+                                  .tracked = false,
                                   .now = runtime_.wall_now()};
   item.plan = [this, assignment, decided_on,
                context = std::move(context)](const Json* live) -> Answer<Change> {
@@ -393,7 +393,7 @@ WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assi
     assignment->spec_written = write_time(*live, "spec");
     const Json* contention = wire::find(*live, "status.addressContention");
     assignment->contended = contention && contention->is_bool() && contention->get_bool();
-    Json object = *live;
+    Json object = wire::copy_beside(*live);
     fill_status(object, *assignment);
     return apiserver::plan_update(context, live, std::move(object));
   };
@@ -442,8 +442,8 @@ Task<Answer<>> AddressController::look_again_at_subnet(std::string key) {
   WriteItem item{
       .kind = &index_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
   item.plan = [](const Json* live) -> Answer<Change> {
-    if (!live) return Change{.kind = Change::Kind::none, .object = Json(JsonObject{})};
-    return Change{.kind = Change::Kind::put, .object = *live};
+    if (!live) return Change{.kind = Change::Kind::none};
+    return Change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
   };
   const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
   if (!written) co_return refuse(written.error());

@@ -121,7 +121,8 @@ std::optional<LockFacts> NetworkIndex::lock_facts(const Object& object) const {
                   .idle = object.has_label(kIdleLabel),
                   .awaits = {}};
   if (!object.deleting) return facts;
-  const Json json = object.decode();
+  JsonArena memory(2 * object.json.size());
+  const Json json = object.decode(&memory);
   const Json* annotations = wire::find(json, "metadata.annotations");
   const JsonObject* members = annotations ? annotations->if_object() : nullptr;
   const auto text = [members](std::string_view name) {

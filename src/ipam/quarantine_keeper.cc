@@ -171,9 +171,8 @@ Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
                             .name = lock_key.substr(slash + 1)};
   item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
     const LockFacts* lock = index_.lock(lock_key);
-    if (!live || !lock || !over(*lock))
-      return Change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
-    return Change{.kind = Change::Kind::erase, .object = *live};
+    if (!live || !lock || !over(*lock)) return Change{.kind = Change::Kind::none};
+    return Change{.kind = Change::Kind::erase};
   };
   const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
   if (!written) co_return refuse(written.error());
@@ -207,11 +206,10 @@ Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
                             .name = lock_key.substr(slash + 1)};
   item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
     const LockFacts* lock = index_.lock(lock_key);
-    Change change{.kind = Change::Kind::none, .object = live ? *live : Json(JsonObject{})};
-    if (!live || !lock || !lock->deleting) return change;
+    if (!live || !lock || !lock->deleting) return Change{.kind = Change::Kind::none};
     const std::set<std::string> awaited = still_awaited(*lock);
-    if (awaited.empty() || !waits_for_fewer(*lock)) return change;
-    change.kind = Change::Kind::put;
+    if (awaited.empty() || !waits_for_fewer(*lock)) return Change{.kind = Change::Kind::none};
+    Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
     JsonObject& annotations = wire::member_object(
         wire::member_object(change.object.get_object(), "metadata"), "annotations");
     annotations[kAwaitsAnnotation] = join_names(awaited);

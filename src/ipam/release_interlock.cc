@@ -21,10 +21,11 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
     if (nodes.nobody()) {
       transaction.operations.push_back({store::Operation::Kind::erase, std::move(key), {}});
     } else {
+      JsonArena memory(4 * lock->json.size());
       transaction.operations.push_back(
           {store::Operation::Kind::put, std::move(key),
-           watchcache::encode_stored(
-               released_lock(lock->decode(), facts, *proposal.live, nodes, runtime_.wall_now()))});
+           watchcache::encode_stored(released_lock(lock->decode(&memory), facts, *proposal.live,
+                                                   nodes, runtime_.wall_now()))});
     }
   }
   return {};

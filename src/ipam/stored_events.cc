@@ -26,8 +26,8 @@ Task<Result<>> StoredEvents::write(client::EventWrite event) {
       .kind = &events_, .namespace_name = context.namespace_name, .name = context.name};
   item.plan = [&](const Json* live) -> Answer<Change> {
     if (!live) return apiserver::plan_create(context, event.event);
-    if (event.once) return Change{.kind = Change::Kind::none, .object = *live};
-    return apiserver::plan_update(context, live, counted_up(*live, event));
+    if (event.once) return Change{.kind = Change::Kind::none};
+    return apiserver::plan_update(context, live, counted_up(wire::copy_beside(*live), event));
   };
   const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
   if (!written) co_return fail(Code::unavailable, written.error().message);

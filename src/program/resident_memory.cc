@@ -9,8 +9,20 @@
 #include <string>
 #include <vector>
 
+// jemalloc, if the program is linked with it (release builds): one heap for all threads, as nearly all
+// of the work is done by one; what is free goes back after seconds. The names are the library's.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+int mallctl(const char* name, void* old_value, std::size_t* old_size, void* value, std::size_t size)
+    __attribute__((weak));
+const char* malloc_conf = "narenas:1,dirty_decay_ms:5000,muzzy_decay_ms:0";
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace fairlead::program {
 namespace {
+
+constexpr const char* kPurgeAllArenas = "arena.4096.purge";
 
 struct Range {
   std::uintptr_t begin = 0, end = 0;
@@ -35,7 +47,11 @@ std::vector<Range> code_of_files() {
 }  // namespace
 
 void give_back_memory() {
-  ::malloc_trim(0);
+  if (mallctl) {
+    mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0);
+  } else {
+    ::malloc_trim(0);
+  }
   for (const Range& range : code_of_files())
     ::madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, MADV_DONTNEED);
 }

@@ -35,8 +35,9 @@ std::optional<std::pair<std::uint64_t, std::size_t>> read_varint(std::string_vie
 std::string number_text(store::Place place) { return std::to_string(place.number()); }
 
 void append_member(std::string& out, std::string_view name, const Json& value) {
-  out.append(wire::encode_json(Json(name))).push_back(':');
-  out.append(wire::encode_json(value));
+  wire::encode_json_to(out, Json(name));
+  out.push_back(':');
+  wire::encode_json_to(out, value);
 }
 
 std::vector<std::pair<std::string, std::string>> read_labels(const Json& object) {
@@ -82,8 +83,8 @@ std::string Object::key() const {
   return namespace_name.empty() ? name : namespace_name + "/" + name;
 }
 
-Json Object::decode() const {
-  auto parsed = wire::parse_json(json);
+Json Object::decode(const boost::json::storage_ptr& memory) const {
+  auto parsed = wire::parse_json(json, {.memory = memory});
   CHECK(parsed);  // it was parsed when it was taken from the store
   return std::move(parsed->value);
 }
@@ -130,6 +131,7 @@ Bytes encode_stored(const Json& object) {
   const JsonObject& members = object.as_object();
   const JsonObject& metadata = members.at("metadata").as_object();
   std::string json = "{";
+  json.reserve(1024);
   for (std::string_view name : {"apiVersion", "kind"}) {
     if (const Json* value = members.if_contains(name)) {
       append_member(json, name, *value);
@@ -198,7 +200,8 @@ std::string served_text(const Bytes& stored, store::Place place) {
 Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view stored,
                                 store::Place place) {
   FL_TRY(const Split split, split_stored(stored));
-  auto parsed = wire::parse_json(split.text);
+  JsonArena memory(2 * split.text.size());
+  auto parsed = wire::parse_json(split.text, {.memory = &memory});
   if (!parsed) return fail(Error{Code::corrupt, parsed.error().message}.context("stored object"));
   const Json& value = parsed->value;
 

@@ -29,6 +29,7 @@ struct Owner {
   std::string name;
   std::string uid;
   bool blocks_deletion = false;  // blockOwnerDeletion
+  bool operator==(const Owner&) const = default;
 };
 
 struct Object {
@@ -49,7 +50,8 @@ struct Object {
 
   // "namespace/name", or the name alone: the order of lists.
   std::string key() const;
-  Json decode() const;
+  // In `memory`, which must outlive it; default: the heap.
+  Json decode(const boost::json::storage_ptr& memory = {}) const;
   std::string_view label(std::string_view label_key) const;  // empty when absent; see has_label
   bool has_label(std::string_view label_key) const;
 };

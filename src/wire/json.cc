@@ -27,8 +27,10 @@ class ValueBuilder {
   static constexpr std::size_t max_key_size = bj::string::max_size();
   static constexpr std::size_t max_string_size = bj::string::max_size();
 
+  explicit ValueBuilder(bj::storage_ptr memory) : memory_(std::move(memory)) {}
+
   bool on_document_begin(bj::error_code&) {
-    stack_.reset();
+    stack_.reset(memory_);
     return true;
   }
   bool on_document_end(bj::error_code&) { return true; }
@@ -95,7 +97,9 @@ class ValueBuilder {
   std::size_t members() const { return members_; }
 
  private:
-  bj::value_stack stack_;
+  bj::storage_ptr memory_;
+  unsigned char scratch_[4096];  // for what is not yet part of the value
+  bj::value_stack stack_{{}, scratch_, sizeof scratch_};
   std::size_t members_ = 0;
 };
 
@@ -143,7 +147,7 @@ Result<ParsedJson> parse_json(std::string_view text, const JsonParseOptions& opt
   }
   bj::parse_options parser_options;
   parser_options.max_depth = options.max_depth;
-  bj::basic_parser<ValueBuilder> parser(parser_options);
+  bj::basic_parser<ValueBuilder> parser(parser_options, options.memory);
   bj::error_code ec;
   const std::size_t used = parser.write_some(false, text.data(), text.size(), ec);
   if (!ec && used < text.size()) ec = bj::error::extra_data;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <string>
@@ -18,11 +19,16 @@ using Json = boost::json::value;
 using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
+// Memory for values that come and go together. It only grows; nothing in it is freed before all is.
+// A value made in it must not outlive it; a copy of one (unless copy_beside makes it) may.
+using JsonArena = boost::json::monotonic_resource;
+
 namespace wire {
 
 struct JsonParseOptions {
   std::size_t max_depth = 100;
   std::size_t max_bytes = 16 << 20;
+  boost::json::storage_ptr memory{};  // of the value; default: the heap
 };
 
 struct ParsedJson {
@@ -48,6 +54,8 @@ const Json* find(const Json& value, std::string_view path);
 Json* find(Json& value, std::string_view path);
 // The string at `path`, or empty.
 std::string_view find_string(const Json& value, std::string_view path);
+// A copy in the memory of the original.
+inline Json copy_beside(const Json& value) { return Json(value, value.storage()); }
 // The object member as an object, made if missing. REQUIRES: what is there, if anything, is one.
 JsonObject& member_object(JsonObject& object, std::string_view name);
 
