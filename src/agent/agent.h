@@ -37,6 +37,7 @@
 #include "agent/network_view.h"
 #include "agent/node_report.h"
 #include "agent/status_writer.h"
+#include "base/string_map.h"
 #include "client/remote_events.h"
 #include "client/rest_client.h"
 #include "fabric/fabric.h"
@@ -120,7 +121,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   AgentOptions options_;
   NetworkView view_;
   AppliedVersions applied_;
-  std::map<std::string, Own, std::less<>> own_;               // by uid
+  StringMap<Own> own_;                                        // by uid
   std::map<std::string, std::string, std::less<>> own_uids_;  // by key, of those not gone
   std::uint64_t first_version_ = 0;  // of the first list of this node's own
   std::uint64_t followed_ = 0;       // the view's relevance() that the informers are at

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/string_map.h"
 #include "fabric/fabric.h"
 #include "runtime/time.h"
 
@@ -77,7 +78,7 @@ class AppliedVersions {
   std::uint64_t surveyed_ = 0;
   std::uint64_t known_ = 0;
   std::uint64_t reported_elsewhere_ = 0;
-  std::map<std::string, std::set<fabric::Vni>> waiting_;
+  StringMap<std::set<fabric::Vni>> waiting_;
 };
 
 }  // namespace fairlead::agent

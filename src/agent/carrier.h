@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "agent/agent_metrics.h"
 #include "agent/network_view.h"
+#include "base/string_map.h"
 #include "client/work_queue.h"
 #include "fabric/fabric.h"
 #include "runtime/runtime.h"
@@ -74,7 +74,7 @@ class Carrier {
   client::WorkQueue<std::string> work_;  // ids; the empty one stands for an audit
   fabric::Desired target_;               // changes only between calls of the fabric
   std::size_t local_targets_ = 0;
-  std::map<std::string, fabric::Vni> carried_;
+  StringMap<fabric::Vni> carried_;
   bool audits_allowed_ = false;
 };
 

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "agent/attachment.h"
+#include "base/string_map.h"
 
 namespace fairlead::agent {
 
@@ -105,7 +106,7 @@ class NetworkView {
   std::map<Network, std::size_t> local_counts_;
   std::size_t local_total_ = 0;
   std::uint64_t relevance_ = 0;
-  std::map<std::string, std::string, std::less<>> keys_;  // of every uid that is seen
+  StringMap<std::string> keys_;  // of every uid that is seen
   fabric::Desired desired_;
   std::set<std::string> changed_;
 };

@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +28,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "base/string_map.h"
 #include "runtime/channel.h"
 #include "runtime/task.h"
 
@@ -51,7 +51,7 @@ struct Station {
 
 // Everything the host should carry, by id. REQUIRES: within a VNI no address and no MAC twice (the
 // agent sees to it: of two claimants it desires none).
-using Desired = std::map<std::string, Station, std::less<>>;
+using Desired = StringMap<Station>;
 
 // What became of one station.
 struct Outcome {

@@ -21,7 +21,7 @@ using watchcache::ObjectRef;
 
 namespace {
 
-constexpr int kWorkers = 2;
+constexpr int kWorkers = 6;  // their commits share trips to the store
 constexpr int kConflict = 409;
 // With two addresses each and the status, still within one transaction.
 constexpr std::size_t kBatch = 40;
