@@ -17,15 +17,19 @@ constexpr std::string_view kMetricsPath = "/metrics";
 
 bool is_read(std::string_view verb) { return verb == "get" || verb == "list" || verb == "head"; }
 
-// One more request under way, for as long as this lives.
+// One more request under way, for as long as this lives, if they are counted.
 class Seat {
  public:
-  explicit Seat(std::size_t& taken) : taken_(taken) { ++taken_; }
-  ~Seat() { --taken_; }
+  explicit Seat(std::size_t* taken) : taken_(taken) {
+    if (taken_) ++*taken_;
+  }
+  ~Seat() {
+    if (taken_) --*taken_;
+  }
   Seat(const Seat&) = delete;
 
  private:
-  std::size_t& taken_;
+  std::size_t* taken_;
 };
 
 // Fills the attributes from the parsed request; views into it.
@@ -110,7 +114,13 @@ Task<void> ApiServer::serve(http::Exchange& exchange) {
   if (info) {
     request.info = std::move(*info);
     if (audit_.enabled() && audit_.wants_body(request)) kept_body = exchange.request().body;
-    sent = co_await answer(request);
+    Answer<> admitted = co_await admit(request);
+    if (admitted) {
+      const Seat seat(seats_of(request));
+      sent = co_await dispatch(request);
+    } else {
+      sent = co_await send_status(request, std::move(admitted).error());
+    }
   } else if (info.error().code == 404) {
     sent = co_await send_text(request, 404, "404 page not found\n");
   } else {
@@ -123,34 +133,43 @@ Task<void> ApiServer::serve(http::Exchange& exchange) {
     log::debug("client left", {{"path", request.info.path}, {"error", sent.error().message}});
 }
 
-Task<Result<>> ApiServer::answer(Request& request) {
+// Who asks, whether they may, and whether there is room.
+Task<Answer<>> ApiServer::admit(Request& request) {
   auto query = apimachinery::parse_target_query(request.exchange.request().target);
-  if (!query) co_return co_await send_status(request, query.error());
+  if (!query) co_return refuse(query.error());
   request.query = std::move(*query);
-  if (Health::serves(request.info.path)) co_return co_await health_.serve(request);
-  if (PathHandler* handler = path_handler(request.info.path); handler && handler->open_to_all())
-    co_return co_await handler->serve(request);
+  if (is_open_to_all(request.info.path)) co_return Answer<>{};
 
   Answer<> known = co_await identify(request);
-  if (!known) co_return co_await send_status(request, known.error());
+  if (!known) co_return known;
   const auto selector = fill_attributes(request);
-  if (!selector) co_return co_await send_status(request, selector.error());
+  if (!selector) co_return refuse(selector.error());
   attach_terms(request, *selector);
   Answer<> allowed = co_await permit(request);
-  if (!allowed) co_return co_await send_status(request, allowed.error());
+  if (!allowed) co_return allowed;
+  co_return check_load(request);
+}
 
+bool ApiServer::is_open_to_all(std::string_view path) const {
+  if (Health::serves(path)) return true;
+  const PathHandler* handler = path_handler(path);
+  return handler && handler->open_to_all();
+}
+
+std::size_t* ApiServer::seats_of(const Request& request) {
+  if (!request.user || request.info.verb == "watch") return nullptr;
+  return is_read(request.info.verb) ? &reads_under_way_ : &writes_under_way_;
+}
+
+Answer<> ApiServer::check_load(const Request& request) {
   const bool watches = request.info.verb == "watch";
   const bool reads = is_read(request.info.verb);
-  if (watches ? watches_.open() >= options_.watches
-      : reads ? reads_under_way_ >= options_.reads
-              : writes_under_way_ >= options_.writes) {
-    metrics_.rejected(watches ? "watches" : reads ? "reads" : "writes");
-    co_return co_await send_status(
-        request, apimachinery::too_many_requests("too many requests, please try again later.", 1));
-  }
-  if (watches) co_return co_await dispatch(request);
-  const Seat seat(reads ? reads_under_way_ : writes_under_way_);
-  co_return co_await dispatch(request);
+  const bool full = watches ? watches_.open() >= options_.watches
+                    : reads ? reads_under_way_ >= options_.reads
+                            : writes_under_way_ >= options_.writes;
+  if (!full) return {};
+  metrics_.rejected(watches ? "watches" : reads ? "reads" : "writes");
+  return refuse(apimachinery::too_many_requests("too many requests, please try again later.", 1));
 }
 
 Task<Answer<>> ApiServer::identify(Request& request) {
@@ -227,17 +246,19 @@ PathHandler* ApiServer::path_handler(std::string_view path) const {
 }
 
 Task<Result<>> ApiServer::dispatch(Request& request) {
-  if (request.info.is_resource) co_return co_await dispatch_resource(request);
-  if (request.info.path == kMetricsPath) {
-    std::vector<Bytes> body;
-    body.emplace_back(parts_.metrics.expose());
-    co_return co_await send_bytes(request, 200, "text/plain; version=0.0.4; charset=utf-8",
-                                  std::move(body));
-  }
-  if (PathHandler* handler = path_handler(request.info.path))
-    co_return co_await handler->serve(request);
-  if (documents_.serves(request.info.path)) co_return co_await documents_.serve(request);
-  co_return co_await send_text(request, 404, "404 page not found\n");
+  const std::string& path = request.info.path;
+  if (Health::serves(path)) return health_.serve(request);
+  if (request.info.is_resource) return dispatch_resource(request);
+  if (path == kMetricsPath) return send_metrics(request);
+  if (PathHandler* handler = path_handler(path)) return handler->serve(request);
+  if (documents_.serves(path)) return documents_.serve(request);
+  return send_text(request, 404, "404 page not found\n");
+}
+
+Task<Result<>> ApiServer::send_metrics(Request& request) {
+  std::vector<Bytes> body;
+  body.emplace_back(parts_.metrics.expose());
+  return send_bytes(request, 200, "text/plain; version=0.0.4; charset=utf-8", std::move(body));
 }
 
 Answer<> ApiServer::find_kind(Request& request) const {
@@ -258,21 +279,20 @@ Answer<> ApiServer::find_kind(Request& request) const {
 
 Task<Result<>> ApiServer::dispatch_resource(Request& request) {
   if (options_.reviews && Reviews::serves(request.info))
-    co_return co_await reviews_.serve(request, parts_.runtime.wall_now());
-  if (Transactions::serves(request.info)) co_return co_await transactions_.serve(request);
-  const Answer<> found = find_kind(request);
-  if (!found) co_return co_await send_status(request, found.error());
+    return reviews_.serve(request, parts_.runtime.wall_now());
+  if (Transactions::serves(request.info)) return transactions_.serve(request);
+  Answer<> found = find_kind(request);
+  if (!found) return send_status(request, std::move(found).error());
 
   const std::string_view verb = request.info.verb;
   const bool whole = request.info.subresource.empty();
-  if (verb == "get") co_return co_await reads_.get(request);
-  if (verb == "list" && whole) co_return co_await reads_.list(request);
-  if (verb == "update" && !request.info.name.empty()) co_return co_await writes_.update(request);
-  if (verb == "patch" && !request.info.name.empty()) co_return co_await writes_.patch(request);
-  if (verb == "create" && whole && request.info.name.empty())
-    co_return co_await writes_.create(request);
-  if (verb == "delete" && whole) co_return co_await writes_.remove(request);
-  if (verb == "deletecollection" && whole) co_return co_await writes_.remove_collection(request);
+  if (verb == "get") return reads_.get(request);
+  if (verb == "list" && whole) return reads_.list(request);
+  if (verb == "update" && !request.info.name.empty()) return writes_.update(request);
+  if (verb == "patch" && !request.info.name.empty()) return writes_.patch(request);
+  if (verb == "create" && whole && request.info.name.empty()) return writes_.create(request);
+  if (verb == "delete" && whole) return writes_.remove(request);
+  if (verb == "deletecollection" && whole) return writes_.remove_collection(request);
   if (verb == "watch" && whole) {
     const auto condition = identity::relevance_condition(request.attributes);
     std::function<bool()> still_allowed;
@@ -280,9 +300,9 @@ Task<Result<>> ApiServer::dispatch_resource(Request& request) {
       still_allowed = [this, condition] {
         return parts_.nodes.relevant(condition->node, condition->vni);
       };
-    co_return co_await watches_.watch(request, std::move(still_allowed));
+    return watches_.watch(request, std::move(still_allowed));
   }
-  co_return co_await send_status(
+  return send_status(
       request, apimachinery::method_not_allowed(apimachinery::group_resource(*request.kind), verb));
 }
 

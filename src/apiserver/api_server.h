@@ -71,14 +71,19 @@ class ApiServer final : public http::Handler {
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
 
  private:
-  // Not inlined: the frames of all would become part of serve()'s, and there is one of it for every
-  // watch that is open.
-  [[gnu::noinline]] Task<Result<>> answer(Request& request);
+  // There is a serve() for every watch that is open. What comes before the answer ends before it,
+  // and is not inlined: its frame would become part of serve()'s.
+  [[gnu::noinline]] Task<Answer<>> admit(Request& request);
   [[gnu::noinline]] Task<Answer<>> identify(Request& request);
   [[gnu::noinline]] Task<Answer<>> impersonate(Request& request);
   [[gnu::noinline]] Task<Answer<>> permit(Request& request);
-  [[gnu::noinline]] Task<Result<>> dispatch(Request& request);
-  [[gnu::noinline]] Task<Result<>> dispatch_resource(Request& request);
+  Answer<> check_load(const Request& request);
+  std::size_t* seats_of(const Request& request);
+  bool is_open_to_all(std::string_view path) const;
+  // Which answer it gets; no frame of their own.
+  Task<Result<>> dispatch(Request& request);
+  Task<Result<>> dispatch_resource(Request& request);
+  Task<Result<>> send_metrics(Request& request);
   Answer<> find_kind(Request& request) const;
   PathHandler* path_handler(std::string_view path) const;
 

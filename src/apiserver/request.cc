@@ -74,7 +74,7 @@ Task<Result<>> send_json(Request& request, int status, const Json& value,
                           std::move(body));
 }
 
-Task<Result<>> send_status(Request& request, const apimachinery::Status& status) {
+Task<Result<>> send_status(Request& request, apimachinery::Status status) {
   http::Headers headers = common_headers(request, kJsonType);
   if (status.details && status.details->retry_after_seconds > 0)
     headers.add("Retry-After", std::to_string(status.details->retry_after_seconds));

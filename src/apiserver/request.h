@@ -49,7 +49,7 @@ Task<Result<>> send_bytes(Request& request, int status, std::string_view content
 bool wants_gzip(const Request& request);
 Task<Result<>> send_json(Request& request, int status, const Json& value,
                          const apimachinery::Representation& form = {});
-Task<Result<>> send_status(Request& request, const apimachinery::Status& status);
+Task<Result<>> send_status(Request& request, apimachinery::Status status);
 Task<Result<>> send_text(Request& request, int status, std::string text);
 // A document with an ETag: 304 when the client has it already.
 Task<Result<>> send_document(Request& request, std::string_view content_type,

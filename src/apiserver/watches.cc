@@ -12,6 +12,7 @@ namespace fairlead::apiserver {
 namespace {
 
 using apimachinery::ListOptions;
+using apimachinery::refuse;
 using store::Place;
 using watchcache::Subscription;
 
@@ -86,68 +87,98 @@ struct Counted {
 
 }  // namespace
 
+// A watch as it begins.
+struct Watches::Opened {
+  WatchFrames frames;
+  // Null with a refusal, which the client is told as an event.
+  std::unique_ptr<Subscription> subscription;
+  std::optional<apimachinery::Status> refusal;
+  std::vector<watchcache::ObjectRef> present;  // initial events
+  std::optional<Place> initial_end;            // to be marked by a bookmark
+  bool bookmarks = false;
+  Duration limit{};
+};
+
 Task<Result<>> Watches::watch(Request& request, std::function<bool()> still_allowed) {
+  auto opened = co_await open_watch(request);
+  if (!opened) co_return co_await send_status(request, std::move(opened).error());
+  const Counted counted(open_);
+  co_return co_await stream(request, **opened, std::move(still_allowed));
+}
+
+Task<apimachinery::Answer<std::unique_ptr<Watches::Opened>>> Watches::open_watch(Request& request) {
   const resource::Kind& kind = *request.kind;
-  const auto form = apimachinery::negotiate(
+  auto form = apimachinery::negotiate(
       request.header("Accept"), {.table = true, .partial_metadata = true, .watch = true},
       request.header("User-Agent"), request.query.get_or_empty("pretty"));
-  if (!form) co_return co_await send_status(request, form.error());
+  if (!form) co_return refuse(form.error());
   const auto options = apimachinery::parse_list_options(request.query, kind);
-  if (!options) co_return co_await send_status(request, options.error());
+  if (!options) co_return refuse(options.error());
   const auto include =
       apimachinery::parse_include_object(request.query.get_or_empty("includeObject"));
-  if (!include) co_return co_await send_status(request, include.error());
+  if (!include) co_return refuse(include.error());
 
   const std::uint64_t asked = options->revision().value_or(0);
   const bool initial = wants_initial_events(*options);
   if (asked == 0) {
     const Result<> fresh = co_await cache_.fresh();
-    if (!fresh) co_return co_await send_status(request, apimachinery::status_of(fresh.error()));
+    if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
   } else {
     const Result<> reached =
         co_await cache_.reached(Place::from_number(asked).revision, kFutureVersionWait);
     if (!reached)
-      co_return co_await send_status(request,
-                                     apimachinery::too_large_resource_version(
-                                         asked, Place::end_of(cache_.revision()).number()));
+      co_return refuse(apimachinery::too_large_resource_version(
+          asked, Place::end_of(cache_.revision()).number()));
   }
 
-  const Counted counted(open_);
-  FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
-  WatchFrames frames(kind, *form, *include);
+  const Duration limit = options->timeout
+                             ? Duration(*options->timeout)
+                             : Duration(std::chrono::seconds(
+                                   kMinTimeoutSeconds + runtime_.random() % kMinTimeoutSeconds));
+  auto opened =
+      std::make_unique<Opened>(Opened{.frames = WatchFrames(kind, std::move(*form), *include),
+                                      .bookmarks = options->allow_bookmarks,
+                                      .limit = limit});
   watchcache::KindCache& objects = cache_.of(kind);
   const Place now_shown = Place::end_of(cache_.revision());
   const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
   watchcache::Selection selection =
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
-  std::vector<watchcache::ObjectRef> present;
-  if (initial) present = objects.list(selection, {})->objects;
+  if (initial) opened->present = objects.list(selection, {})->objects;
+  if (initial && options->send_initial_events && options->allow_bookmarks)
+    opened->initial_end = now_shown;
   auto subscribed = objects.subscribe(std::move(selection), after);
-  if (!subscribed) {
-    FL_CO_CHECKED(co_await request.exchange.write(
-        frames.error(apimachinery::expired(subscribed.error().message))));
+  if (subscribed) {
+    opened->subscription = std::move(*subscribed);
+  } else {
+    opened->refusal = apimachinery::expired(subscribed.error().message);
+  }
+  co_return opened;
+}
+
+Task<Result<>> Watches::stream(Request& request, Opened& opened,
+                               std::function<bool()> still_allowed) {
+  FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
+  WatchFrames& frames = opened.frames;
+  if (opened.refusal) {
+    FL_CO_CHECKED(co_await request.exchange.write(frames.error(*opened.refusal)));
     co_return co_await request.exchange.finish();
   }
-  Subscription& subscription = **subscribed;
-
   Batch batch;
-  for (const watchcache::ObjectRef& object : present) {
+  for (const watchcache::ObjectRef& object : opened.present) {
     batch.add(frames.initial(object, runtime_.wall_now()));
     ++events_sent_;
     if (batch.full()) {
       FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
     }
   }
-  present = {};
-  if (initial && options->send_initial_events && options->allow_bookmarks)
-    batch.add(frames.bookmark(now_shown, true, runtime_.wall_now()));
+  opened.present = {};
+  if (opened.initial_end)
+    batch.add(frames.bookmark(*opened.initial_end, true, runtime_.wall_now()));
 
-  const Duration limit = options->timeout
-                             ? Duration(*options->timeout)
-                             : Duration(std::chrono::seconds(
-                                   kMinTimeoutSeconds + runtime_.random() % kMinTimeoutSeconds));
-  const Instant deadline = runtime_.now() + limit;
-  BookmarkClock bookmarks(options->allow_bookmarks, runtime_.now(), deadline);
+  Subscription& subscription = *opened.subscription;
+  const Instant deadline = runtime_.now() + opened.limit;
+  BookmarkClock bookmarks(opened.bookmarks, runtime_.now(), deadline);
   for (;;) {
     if (still_allowed && !still_allowed()) break;
     while (std::optional<Subscription::Item> item = subscription.take()) {

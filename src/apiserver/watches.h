@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "apiserver/request.h"
 #include "runtime/runtime.h"
@@ -27,6 +28,13 @@ class Watches {
   std::uint64_t cut() const { return cut_; }
 
  private:
+  struct Opened;
+  // Apart, and not inlined: what it takes to open a watch is not kept for as long as it is open.
+  [[gnu::noinline]] Task<apimachinery::Answer<std::unique_ptr<Opened>>> open_watch(
+      Request& request);
+  [[gnu::noinline]] Task<Result<>> stream(Request& request, Opened& opened,
+                                          std::function<bool()> still_allowed);
+
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
   std::uint64_t open_ = 0;

@@ -343,51 +343,47 @@ Answer<Change> plan_update(const WriteContext& context, const Json* live, Json o
   return plan_create_tracked(context, std::move(object), context.tracked);
 }
 
+namespace {
+
+Answer<Change> plan_apply(const WriteContext& context, const Json* live, const Patch& patch,
+                          std::vector<std::string>& warnings) {
+  const Kind& kind = *context.kind;
+  if (kind.view) {
+    Patch kept = patch;
+    if (auto ok = check_type(context, kept.value); !ok) return refuse(ok.error());
+    kind.view->keep(kept.value);
+    return plan_patch(stored_context(context), live, kept, warnings);
+  }
+  Answer<Json> applied = apimachinery::server_side_apply(
+      kind, live, patch.value, {.writer = writer_of(context), .force = context.options.force});
+  if (!applied) return refuse(applied.error());
+  if (live) return plan_replacement(context, *live, std::move(*applied), false);
+  if (!context.subresource.empty())
+    return refuse(apimachinery::not_found(group_resource(kind), context.name));
+  return plan_create_tracked(context, std::move(*applied), false);
+}
+
+}  // namespace
+
 Answer<Change> plan_patch(const WriteContext& context, const Json* live, const Patch& patch,
                           std::vector<std::string>& warnings) {
   using apimachinery::PatchType;
   const Kind& kind = *context.kind;
-  if (!live && patch.type != PatchType::apply)
-    return refuse(apimachinery::not_found(group_resource(kind), context.name));
+  if (patch.type == PatchType::apply) return plan_apply(context, live, patch, warnings);
+  if (!live) return refuse(apimachinery::not_found(group_resource(kind), context.name));
 
-  Json result;
-  if (patch.type != PatchType::apply)
-    result = kind.view ? kind.shown(*live) : wire::copy_beside(*live);
-  switch (patch.type) {
-    case PatchType::json_patch: {
-      Answer<Json> patched = apimachinery::apply_json_patch(result, patch.value);
-      if (!patched) return refuse(patched.error());
-      result = std::move(*patched);
-      break;
-    }
-    case PatchType::merge_patch:
-      if (!patch.value.is_object())
-        return refuse(apimachinery::bad_request("a merge patch must be an object"));
-      apimachinery::apply_merge_patch(result, patch.value);
-      break;
-    case PatchType::strategic_merge: {
-      Answer<Json> patched = apimachinery::apply_strategic_merge(kind.schema, result, patch.value);
-      if (!patched) return refuse(patched.error());
-      result = std::move(*patched);
-      break;
-    }
-    case PatchType::apply: {
-      if (kind.view) {
-        Patch kept = patch;
-        if (auto ok = check_type(context, kept.value); !ok) return refuse(ok.error());
-        kind.view->keep(kept.value);
-        return plan_patch(stored_context(context), live, kept, warnings);
-      }
-      Answer<Json> applied = apimachinery::server_side_apply(
-          kind, live, patch.value, {.writer = writer_of(context), .force = context.options.force});
-      if (!applied) return refuse(applied.error());
-      if (!live) {
-        if (!context.subresource.empty())
-          return refuse(apimachinery::not_found(group_resource(kind), context.name));
-        return plan_create_tracked(context, std::move(*applied), false);
-      }
-      return plan_replacement(context, *live, std::move(*applied), false);
-    }
+  Json result = kind.view ? kind.shown(*live) : wire::copy_beside(*live);
+  if (patch.type == PatchType::merge_patch) {
+    if (!patch.value.is_object())
+      return refuse(apimachinery::bad_request("a merge patch must be an object"));
+    apimachinery::apply_merge_patch(result, patch.value);
+  } else {
+    Answer<Json> patched =
+        patch.type == PatchType::json_patch
+            ? apimachinery::apply_json_patch(result, patch.value)
+            : apimachinery::apply_strategic_merge(kind.schema, result, patch.value);
+    if (!patched) return refuse(patched.error());
+    result = std::move(*patched);
   }
   if (auto ok = check_strictness(context, result, {}, warnings); !ok) return refuse(ok.error());
   if (!result.is_object() || !wire::find(result, "metadata"))

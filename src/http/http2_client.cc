@@ -280,7 +280,7 @@ void Http2Client::on_body(std::int32_t id, std::string_view bytes) {
   nghttp2_session_consume_connection(session(), bytes.size());
   Http2Call* call = find(id);
   if (!call || call->ended) return;
-  call->pieces.emplace_back(std::string(bytes));
+  call->pieces.push_back(Bytes(std::string(bytes)));
   call->changed.notify();
 }
 

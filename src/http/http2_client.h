@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include "base/fifo.h"
 #include "http/client.h"
 #include "http/http2_session.h"
 #include "http/outgoing_request.h"
@@ -28,7 +28,7 @@ struct Http2Call {
   std::optional<ResponseHead> head;
   std::optional<ResponseHead> arriving;  // a head whose fields are still coming in
   std::size_t head_bytes = 0;
-  std::deque<Bytes> pieces;
+  Fifo<Bytes> pieces;
   Headers trailers;
   std::optional<Error> error;
   OutgoingBody out;

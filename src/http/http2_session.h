@@ -9,12 +9,12 @@
 #include <nghttp2/nghttp2.h>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/fifo.h"
 #include "http/buffer_pool.h"
 #include "http/lazy_timer.h"
 #include "runtime/channel.h"
@@ -43,7 +43,7 @@ class OutgoingBody {
   void take(std::size_t n, std::string& out);
 
  private:
-  std::deque<Bytes> pieces_;
+  Fifo<Bytes> pieces_;
   std::size_t front_offset_ = 0;
   std::size_t waiting_ = 0;
   std::uint64_t sent_ = 0;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fifo.h"
 #include "resource/kind.h"
 #include "runtime/channel.h"
 #include "watchcache/event.h"
@@ -61,7 +62,7 @@ class Subscription {
   KindCache& cache_;
   SubscriberIndex::Id id_;
   Selection selection_;
-  std::deque<Item> queue_;
+  Fifo<Item> queue_;
   std::size_t queue_bytes_ = 0;
   runtime::Signal changed_;
   bool cut_ = false;
