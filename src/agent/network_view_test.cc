@@ -40,6 +40,7 @@ const Network kSix{6, "default"};
 std::vector<std::string> desired_ids(const NetworkView& view) {
   std::vector<std::string> ids;
   for (const auto& [id, station] : view.desired()) ids.push_back(id);
+  std::ranges::sort(ids);
   return ids;
 }
 

@@ -33,7 +33,7 @@ class Seat {
 };
 
 // Fills the attributes from the parsed request; views into it.
-Answer<apimachinery::FieldSelector> fill_attributes(Request& request) {
+Answer<> fill_attributes(Request& request) {
   const apimachinery::RequestInfo& info = request.info;
   request.attributes = {.user = request.user.get(),
                         .verb = info.verb,
@@ -47,17 +47,18 @@ Answer<apimachinery::FieldSelector> fill_attributes(Request& request) {
                         .path = info.path,
                         .field_selector = {}};
   const std::string_view text = request.query.get_or_empty("fieldSelector");
-  if (text.empty()) return apimachinery::FieldSelector{};
+  if (text.empty()) return {};
   auto selector = apimachinery::FieldSelector::parse(text);
   if (!selector) return refuse(apimachinery::bad_request(selector.error().message));
-  return std::move(*selector);
+  request.field_selector = std::move(*selector);
+  return {};
 }
 
 // A collection that is cut down to one name by a selector is authorised like that one object.
-void attach_terms(Request& request, const apimachinery::FieldSelector& selector) {
+void attach_terms(Request& request) {
   const std::string_view verb = request.info.verb;
   const bool of_many = verb == "list" || verb == "watch" || verb == "deletecollection";
-  for (const auto& term : selector.terms()) {
+  for (const auto& term : request.field_selector.terms()) {
     request.field_terms.push_back({term.path, term.value, term.equal});
     if (of_many && term.equal && term.path == "metadata.name" && request.attributes.name.empty())
       request.attributes.name = term.value;
@@ -142,9 +143,9 @@ Task<Answer<>> ApiServer::admit(Request& request) {
 
   Answer<> known = co_await identify(request);
   if (!known) co_return known;
-  const auto selector = fill_attributes(request);
-  if (!selector) co_return refuse(selector.error());
-  attach_terms(request, *selector);
+  Answer<> understood = fill_attributes(request);
+  if (!understood) co_return understood;
+  attach_terms(request);
   Answer<> allowed = co_await permit(request);
   if (!allowed) co_return allowed;
   co_return check_load(request);

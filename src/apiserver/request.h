@@ -13,6 +13,7 @@
 #include "apimachinery/accept.h"
 #include "apimachinery/query.h"
 #include "apimachinery/request_info.h"
+#include "apimachinery/selector.h"
 #include "apimachinery/status.h"
 #include "apiserver/turns.h"
 #include "http/server.h"
@@ -28,6 +29,7 @@ struct Request {
   apimachinery::RequestInfo info;
   apimachinery::Query query;
   identity::UserRef user;
+  apimachinery::FieldSelector field_selector;
   identity::Attributes attributes;               // views into the members above
   std::vector<identity::FieldTerm> field_terms;  // what attributes.field_selector looks at
   const resource::Kind* kind = nullptr;          // null: not a stored resource
