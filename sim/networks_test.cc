@@ -264,8 +264,8 @@ Result<> run_networks(World& world, Seen& seen) {
 TEST(Networks, NoAddressIsOwnedTwiceAndNoneLeaks) {
   Seen seen;
   // Agents.* has the same checker and more faults, with every seed; here two servers quarrel.
-  EXPECT_TRUE(run_seeds({.count = 20},
-                        [&seen](World& world) { return run_networks(world, seen); }));
+  EXPECT_TRUE(
+      run_seeds({.count = 20}, [&seen](World& world) { return run_networks(world, seen); }));
   if (seed_choice().only) return;
   EXPECT_GT(seen.assignments, 0U) << "nothing was tested";
   EXPECT_GT(seen.releases, 0U) << "nothing was tested";

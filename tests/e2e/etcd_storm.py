@@ -9,13 +9,16 @@ whether the promises were kept.
 
 import http.client
 import json
+import os
 import random
 import sys
 import threading
 import time
 
 import etcd_judge
-from etcd_processes import Etcd, Server, until
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from processes import Etcd, Server, until  # noqa: E402
 
 PATH = "/api/v1/namespaces/default/configmaps"
 BROKEN = (OSError, http.client.HTTPException, ValueError)  # ValueError: half an answer
@@ -362,7 +365,7 @@ def judge(story, watchers, servers, etcd):
 def main():
     program, folder, seed = sys.argv[1:4]
     print(f"seed {seed}", flush=True)
-    etcd = Etcd(folder)
+    etcd = Etcd(folder, tls=True)
     etcd.wait_healthy()
     servers = [Server(program, name, folder, etcd, first) for first, name in enumerate(["left", "right"])]
     for server in servers:

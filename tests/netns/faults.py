@@ -22,7 +22,7 @@ import threading
 import time
 
 import faults_judge as judge
-from faults_world import (Api, Capture, EtcdCluster, Lab, Pinger, Probe, Station, attempt, count_lost, free_ports_in_a_row,
+from faults_world import (Api, Capture, Etcd, Lab, Pinger, Probe, Station, attempt, count_lost, free_ports_in_a_row,
                           mac_for, run, until, vxlan_of, vxlan_of_other_than_unicast_ip)
 
 BLOCK = ipaddress.ip_network("10.20.0.0/28")
@@ -125,7 +125,8 @@ class Watcher(threading.Thread):
 class Story:
     def __init__(self, program, work, fabric, seed):
         self.fabric, self.seed = fabric, seed
-        self.etcd = EtcdCluster(work)
+        self.etcd = Etcd(work, tls=False)
+        self.etcd.wait_healthy()
         port = free_ports_in_a_row()
         name = f"f{fabric[0]}{port % 10000}"
         with open(f"{work}.lab", "w") as file:
@@ -256,7 +257,7 @@ class Story:
         lost = []
 
         def begin():
-            lost.append(self.etcd.leader())
+            lost.append(self.etcd.members[self.etcd.leader()])
             lost[0].kill()
         self.fault("killed etcd's leader", begin, lambda: lost[0].start())
 

@@ -15,8 +15,8 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
-from etcd_processes import Process, free_ports, until  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from processes import Etcd, Process, free_ports, until  # noqa: E402, F401 (faults.py takes Etcd from here)
 
 GROUP = "/apis/fairlead.dev/v1alpha1"
 CLONE_NEWNET, SO_RCVBUFFORCE = 0x40000000, 33
@@ -55,40 +55,6 @@ def run(*command):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: {done.stderr}{done.stdout}")
     return done.stdout
-
-
-class EtcdCluster:
-    """Three members on loopback."""
-
-    def __init__(self, folder, members=3):
-        ports = free_ports(2 * members)
-        self.urls = [f"http://127.0.0.1:{port}" for port in ports[:members]]
-        peers = [f"http://127.0.0.1:{port}" for port in ports[members:]]
-        everyone = ",".join(f"m{i}={peer}" for i, peer in enumerate(peers))
-        self.members = [Process(
-            ["etcd", "--name", f"m{i}", "--data-dir", f"{folder}/m{i}", "--initial-cluster", everyone,
-             "--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
-             "--listen-client-urls", self.urls[i], "--advertise-client-urls", self.urls[i],
-             "--log-level", "error"], f"{folder}/m{i}.err") for i in range(members)]
-        for member in self.members:
-            member.start()
-        until(60, "healthy etcd", lambda: self.control("endpoint", "health").returncode == 0)
-
-    def control(self, *words):
-        return subprocess.run(
-            ["etcdctl", "--endpoints", ",".join(self.urls), "--dial-timeout", "1s", "--command-timeout", "5s",
-             *words], env={"ETCDCTL_API": "3", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
-
-    def leader(self):
-        found = []
-
-        def ask():
-            told = self.control("endpoint", "status", "--write-out", "json").stdout
-            found[:] = [self.urls.index(one["Endpoint"]) for one in json.loads(told or "[]")
-                        if one["Status"]["header"]["member_id"] == one["Status"].get("leader")]
-            return len(found) == 1
-        until(60, "leader", ask)
-        return self.members[found[0]]
 
 
 class Lab:

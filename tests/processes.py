@@ -1,4 +1,4 @@
-"""Real processes for etcd_storm.py: a cluster of etcd members behind TLS, and servers on it.
+"""Real processes for the tests in Python: a cluster of etcd members, and servers on it.
 
 Everything listens on 127.0.0.1. Start processes from the main thread only: they die with the thread that
 started them, so that nothing outlives the test.
@@ -52,31 +52,34 @@ class Process:
 
 
 class Etcd:
-    """Three members; clients show a certificate."""
+    """Members that find one another. With `tls` clients show a certificate: `folder` holds ca.crt, and etcd.crt and
+    etcd.key for both sides."""
 
-    def __init__(self, folder, members=3):
-        self.folder = folder
+    def __init__(self, folder, tls, members=3):
+        self.folder, self.tls = folder, tls
         ports = free_ports(2 * members)
-        self.urls = [f"https://127.0.0.1:{port}" for port in ports[:members]]
+        self.urls = [f"{'https' if tls else 'http'}://127.0.0.1:{port}" for port in ports[:members]]
         peers = [f"http://127.0.0.1:{port}" for port in ports[members:]]
         everyone = ",".join(f"m{i}={peer}" for i, peer in enumerate(peers))
+        credentials = [] if not tls else [
+            "--cert-file", f"{folder}/etcd.crt", "--key-file", f"{folder}/etcd.key",
+            "--trusted-ca-file", f"{folder}/ca.crt", "--client-cert-auth"]
         self.members = [Process(
             ["etcd", "--name", f"m{i}", "--data-dir", f"{folder}/m{i}", "--initial-cluster", everyone,
              "--listen-peer-urls", peers[i], "--initial-advertise-peer-urls", peers[i],
              "--listen-client-urls", self.urls[i], "--advertise-client-urls", self.urls[i],
-             "--cert-file", f"{folder}/etcd.crt", "--key-file", f"{folder}/etcd.key",
-             "--trusted-ca-file", f"{folder}/ca.crt", "--client-cert-auth", "--log-level", "error"],
-            f"{folder}/m{i}.err") for i in range(members)]
+             *credentials, "--log-level", "error"], f"{folder}/m{i}.err") for i in range(members)]
         for member in self.members:
             member.start()
 
     def control(self, *words, members=None):
         urls = self.urls if members is None else [self.urls[i] for i in members]
+        credentials = [] if not self.tls else [
+            "--cacert", f"{self.folder}/ca.crt", "--cert", f"{self.folder}/etcd.crt",
+            "--key", f"{self.folder}/etcd.key"]
         return subprocess.run(
-            ["etcdctl", "--endpoints", ",".join(urls), "--cacert", f"{self.folder}/ca.crt",
-             "--cert", f"{self.folder}/etcd.crt", "--key", f"{self.folder}/etcd.key", "--dial-timeout", "1s",
-             "--command-timeout", "5s", *words], env={"ETCDCTL_API": "3", "PATH": "/usr/bin:/bin"},
-            capture_output=True, text=True, check=False)
+            ["etcdctl", "--endpoints", ",".join(urls), *credentials, "--dial-timeout", "1s", "--command-timeout", "5s",
+             *words], env={"ETCDCTL_API": "3", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
 
     def wait_healthy(self):
         until(60, "healthy etcd", lambda: self.control("endpoint", "health").returncode == 0)
