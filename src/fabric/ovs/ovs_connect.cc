@@ -159,6 +159,7 @@ Task<Result<>> OvsFabric::observe_links() {
 
 Task<void> OvsFabric::keep_connected() {
   std::chrono::milliseconds pause = kFirstRetry;
+  std::string told;  // why it could not connect
   for (;;) {
     // One at a time: whoever is at it will notice the loss and end.
     if (connected() || changing_) {
@@ -177,9 +178,14 @@ Task<void> OvsFabric::keep_connected() {
     if (connected) {
       log::info("connected to Open vSwitch again", {{"bridge", options_.bridge}});
       pause = kFirstRetry;
+      told.clear();
       disturbed_.notify();
     } else {
       if (connected.error().code == Code::cancelled) co_return;
+      const std::string why = connected.error().to_string();
+      if (std::exchange(told, why) != why)
+        log::warning("cannot connect to Open vSwitch",
+                     {{"bridge", options_.bridge}, {"error", why}});
       pause = std::min(2 * pause, kLongestRetry);
     }
   }
