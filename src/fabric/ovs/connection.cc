@@ -19,11 +19,11 @@ void Connection::send(std::string_view bytes) {
   to_write_.notify();
 }
 
-void Connection::end(const Error& error) {
+void Connection::end(const Error& why) {
   if (!std::exchange(open_, false)) return;
   stream_->close();
   to_write_.notify();
-  ended_(error);
+  ended_(why);
 }
 
 Task<void> Connection::read() {

@@ -13,24 +13,20 @@ constexpr std::uint32_t kHello = 0;  // awaited under the number that no request
 }  // namespace
 
 OpenFlowClient::OpenFlowClient(runtime::Runtime& runtime, runtime::Endpoint bridge, OnEnd on_end)
-    : runtime_(runtime), bridge_(std::move(bridge)), on_end_(std::move(on_end)) {}
+    : runtime_(runtime),
+      bridge_(std::move(bridge)),
+      dialogue_(
+          runtime, {.name = "openflow", .patience = kPatience},
+          [this](std::string_view piece) { return consume(piece); }, std::move(on_end)) {}
 
 Task<Result<>> OpenFlowClient::connect() {
-  connection_.reset();
   auto stream = co_await runtime_.connect(bridge_, nullptr);
   if (!stream)
     co_return fail(std::move(stream).error().context("openflow: " + bridge_.to_string()));
   reader_ = {};
-  awaited_.expect(kHello);
-  connection_ = std::make_unique<Connection>(
-      runtime_, std::move(*stream), [this](std::string_view piece) { return consume(piece); },
-      [this](const Error& error) {
-        awaited_.fail_all({Code::unavailable, "openflow: " + error.message});
-        on_end_(error);
-      });
-  connection_->send(of::encode_hello(++last_xid_));
-  auto hello = co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(kHello));
-  if (!hello) co_return fail(std::move(hello).error().context("openflow: hello"));
+  dialogue_.open(std::move(*stream));
+  auto hello = co_await dialogue_.ask(kHello, of::encode_hello(++last_xid_));
+  if (!hello) co_return fail(std::move(hello).error().context("hello"));
   co_return Result<>{};
 }
 
@@ -50,11 +46,11 @@ Task<std::optional<OpenFlowClient::Refusal>> OpenFlowClient::commit(
   // A change that is refused now is not in the bundle, and the switch would commit the others.
   const std::uint32_t barrier = ++last_xid_;
   bytes += of::encode_barrier_request(barrier);
-  Result<bool> done = co_await ask(barrier, std::move(bytes));
+  Result<bool> done = co_await dialogue_.ask(barrier, std::move(bytes));
   if (done) {
     const auto step = refusal_ ? of::BundleStep::discard_request : of::BundleStep::commit_request;
     const std::uint32_t xid = ++last_xid_;
-    done = co_await ask(xid, of::encode_bundle_control(xid, {bundle, step}));
+    done = co_await dialogue_.ask(xid, of::encode_bundle_control(xid, {bundle, step}));
   }
   changes_ = 0;
   if (refusal_) co_return std::move(refusal_);
@@ -62,20 +58,10 @@ Task<std::optional<OpenFlowClient::Refusal>> OpenFlowClient::commit(
   co_return Refusal{done.error().context("openflow: bundle"), std::nullopt};
 }
 
-Task<Result<bool>> OpenFlowClient::ask(std::uint32_t xid, std::string bytes) {
-  if (!connected()) co_return fail(Code::unavailable, "openflow: not connected");
-  awaited_.expect(xid);
-  connection_->send(bytes);
-  co_return co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(xid));
-}
-
 Task<Result<>> OpenFlowClient::dump(std::function<void(const of::Flow&)> each) {
-  if (!connected()) co_return fail(Code::unavailable, "openflow: not connected");
   const std::uint32_t xid = ++last_xid_;
   dumped_ = std::move(each);
-  awaited_.expect(xid);
-  connection_->send(of::encode_flow_stats_request(xid, 0, 0));
-  const auto done = co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(xid));
+  const auto done = co_await dialogue_.ask(xid, of::encode_flow_stats_request(xid, 0, 0));
   dumped_ = nullptr;
   if (!done) co_return fail(done.error().context("openflow: dump"));
   co_return Result<>{};
@@ -95,23 +81,23 @@ Result<> OpenFlowClient::receive(const of::Message& message) {
     case of::Type::hello:
       if (!of::offers_version(message))
         return fail(Code::unsupported, "the bridge does not speak OpenFlow 1.4");
-      awaited_.answer(kHello, true);
+      dialogue_.answer(kHello, true);
       return {};
     case of::Type::echo_request:
-      connection_->send(of::encode_echo_reply(message.xid, message.body));
+      dialogue_.send(of::encode_echo_reply(message.xid, message.body));
       return {};
     case of::Type::error:
       refused(message.xid, message.body);
       return {};
     case of::Type::bundle_control:
     case of::Type::barrier_reply:
-      awaited_.answer(message.xid, true);
+      dialogue_.answer(message.xid, true);
       return {};
     case of::Type::multipart_reply: {
-      if (!awaited_.expects(message.xid) || !dumped_) return {};
+      if (!dialogue_.awaits(message.xid) || !dumped_) return {};
       FL_TRY(const of::FlowStats stats, of::decode_flow_stats_reply(message.body));
       for (const of::Flow& flow : stats.flows) dumped_(flow);
-      if (!stats.more) awaited_.answer(message.xid, true);
+      if (!stats.more) dialogue_.answer(message.xid, true);
       return {};
     }
     default:
@@ -124,7 +110,7 @@ void OpenFlowClient::refused(std::uint32_t xid, std::string_view body) {
   const Error error{Code::internal, "openflow: " + (failure ? failure->text() : "refused")};
   const std::uint32_t change = xid - first_change_;
   if (change < changes_ && !refusal_) refusal_ = Refusal{error, change};
-  awaited_.answer(xid, fail(error));
+  dialogue_.answer(xid, fail(error));
 }
 
 }  // namespace fairlead::fabric::ovs

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/ovs/connection.h"
+#include "fabric/ovs/dialogue.h"
 #include "runtime/runtime.h"
 #include "wire/openflow.h"
 
@@ -20,7 +20,7 @@ class OpenFlowClient {
   OpenFlowClient(runtime::Runtime& runtime, runtime::Endpoint bridge, OnEnd on_end);
 
   Task<Result<>> connect();
-  bool connected() const { return connection_ && connection_->open(); }
+  bool connected() const { return dialogue_.connected(); }
 
   // What the switch found wrong, and which change it was if it said so.
   struct Refusal {
@@ -34,17 +34,13 @@ class OpenFlowClient {
   Task<Result<>> dump(std::function<void(const wire::openflow::Flow&)> each);
 
  private:
-  // Sends, and waits for the answer to this one.
-  Task<Result<bool>> ask(std::uint32_t xid, std::string bytes);
   Result<> consume(std::string_view piece);
   Result<> receive(const wire::openflow::Message& message);
   void refused(std::uint32_t xid, std::string_view body);
 
   runtime::Runtime& runtime_;
   runtime::Endpoint bridge_;
-  OnEnd on_end_;
   wire::openflow::MessageReader reader_;
-  Awaited<std::uint32_t, bool> awaited_;
   std::uint32_t last_xid_ = 0;
   std::uint32_t last_bundle_ = 0;
 
@@ -53,7 +49,7 @@ class OpenFlowClient {
   std::size_t changes_ = 0;
   std::optional<Refusal> refusal_;
   std::function<void(const wire::openflow::Flow&)> dumped_;
-  std::unique_ptr<Connection> connection_;
+  Dialogue<std::uint32_t, bool> dialogue_;
 };
 
 }  // namespace fairlead::fabric::ovs

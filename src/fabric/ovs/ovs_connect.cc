@@ -159,6 +159,7 @@ Task<Result<>> OvsFabric::observe_links() {
 
 Task<void> OvsFabric::keep_connected() {
   std::chrono::milliseconds pause = kFirstRetry;
+  std::string told;  // why it could not connect
   for (;;) {
     // One at a time: whoever is at it will notice the loss and end.
     if (connected() || changing_) {
@@ -177,9 +178,14 @@ Task<void> OvsFabric::keep_connected() {
     if (connected) {
       log::info("connected to Open vSwitch again", {{"bridge", options_.bridge}});
       pause = kFirstRetry;
+      told.clear();
       disturbed_.notify();
     } else {
       if (connected.error().code == Code::cancelled) co_return;
+      const std::string why = connected.error().to_string();
+      if (std::exchange(told, why) != why)
+        log::warning("cannot connect to Open vSwitch",
+                     {{"bridge", options_.bridge}, {"error", why}});
       pause = std::min(2 * pause, kLongestRetry);
     }
   }
@@ -215,7 +221,9 @@ void OvsFabric::on_row(const std::string& table, const std::string& uuid,
     on_switch(row);
   } else if (table == "Port") {
     if (const auto before = port_names_.find(uuid); before != port_names_.end()) {
-      port_uuids_.erase(before->second);
+      // Unless another row has its name by now: one message may tell of both, in any order.
+      const auto named = port_uuids_.find(before->second);
+      if (named != port_uuids_.end() && named->second == uuid) port_uuids_.erase(named);
       port_names_.erase(before);
     }
     if (row) {
@@ -284,7 +292,9 @@ void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* ro
 
   const auto known = interfaces_.find(uuid);
   if (known != interfaces_.end() && (!ours || known->second != id)) {
-    observed_.ports.erase(known->second);
+    // Unless another row has its place by now, as above.
+    const auto port = observed_.ports.find(known->second);
+    if (port != observed_.ports.end() && port->second.row == uuid) observed_.ports.erase(port);
     interfaces_.erase(known);
     disturb(true);
   }
@@ -293,7 +303,8 @@ void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* ro
                     .station = decode_record(record),
                     .number = column(*row, "ofport").number().value_or(0),
                     .error = std::string(column(*row, "error").text()),
-                    .interface = column(*row, "ifindex").number().value_or(0)};
+                    .interface = column(*row, "ifindex").number().value_or(0),
+                    .row = uuid};
   interfaces_[uuid] = id;
   const auto before = observed_.ports.find(id);
   const bool changed = before == observed_.ports.end() || before->second.number != port.number ||

@@ -46,20 +46,16 @@ struct OvsOptions {
 // Marks the fabric busy for as long as it lives; then tells who waits for that.
 class Busy {
  public:
-  Busy(bool& flag, runtime::Signal& idle) : flag_(flag), idle_(idle), before_(flag) {
-    flag_ = true;
-  }
+  Busy(int& count, runtime::Signal& idle) : count_(count), idle_(idle) { ++count_; }
   ~Busy() {
-    flag_ = before_;
-    if (!flag_) idle_.notify();
+    if (--count_ == 0) idle_.notify();
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
  private:
-  bool& flag_;
+  int& count_;
   runtime::Signal& idle_;
-  bool before_;
 };
 
 class OvsFabric final : public Fabric {
@@ -136,7 +132,7 @@ class OvsFabric final : public Fabric {
   bool waits_for_us_ = false;        // and it was us who said it
   bool started_ = false;             // the switch may have started, and wait
   bool ready_ = false;               // connected, prepared, observed
-  bool changing_ = false;            // what rows tell now is our own doing
+  int changing_ = 0;                 // above 0: what rows tell now is our own doing
   bool missed_ = false;              // while changing: something else moved, look again
   bool kept_ = false;
 

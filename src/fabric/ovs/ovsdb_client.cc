@@ -29,19 +29,21 @@ OvsdbClient::OvsdbClient(runtime::Runtime& runtime, runtime::Endpoint server, Co
       server_(std::move(server)),
       monitored_(std::move(monitored)),
       on_row_(std::move(on_row)),
-      on_end_(std::move(on_end)) {}
+      dialogue_(
+          runtime, {.name = "ovsdb", .patience = kPatience},
+          [this](std::string_view piece) { return consume(piece); }, std::move(on_end)) {}
 
 Task<Result<>> OvsdbClient::connect() {
-  connection_.reset();
   auto stream = co_await runtime_.connect(server_, nullptr);
   if (!stream) co_return fail(std::move(stream).error().context("ovsdb: " + server_.to_string()));
   splitter_ = {};
-  connection_ = std::make_unique<Connection>(
-      runtime_, std::move(*stream), [this](std::string_view piece) { return consume(piece); },
-      [this](const Error& error) {
-        awaited_.fail_all({Code::unavailable, "ovsdb: " + error.message});
-        on_end_(error);
-      });
+  dialogue_.open(std::move(*stream));
+  Result<> following = co_await follow_rows();
+  if (!following) dialogue_.end(following.error());  // nobody would be told of rows
+  co_return following;
+}
+
+Task<Result<>> OvsdbClient::follow_rows() {
   JsonArray params{kDatabase, kMonitor, monitor_request(monitored_)};
   FL_CO_TRY(const Json initial, co_await call("monitor", std::move(params)));
 
@@ -55,11 +57,9 @@ Task<Result<>> OvsdbClient::connect() {
 }
 
 Task<Result<Json>> OvsdbClient::call(std::string method, JsonArray params) {
-  if (!connected()) co_return fail(Code::unavailable, "ovsdb: not connected");
   const std::int64_t id = ++last_id_;
-  awaited_.expect(id);
-  connection_->send(wire::ovsdb::encode_request(id, method, std::move(params)));
-  auto answer = co_await runtime::with_timeout(runtime_, kPatience, awaited_.wait(id));
+  auto answer =
+      co_await dialogue_.ask(id, wire::ovsdb::encode_request(id, method, std::move(params)));
   if (!answer) co_return fail(std::move(answer).error().context("ovsdb: " + method));
   co_return std::move(*answer);
 }
@@ -85,8 +85,8 @@ Result<> OvsdbClient::consume(std::string_view piece) {
 Result<> OvsdbClient::receive(std::string_view text) {
   FL_TRY(wire::ovsdb::Message message, wire::ovsdb::decode_message(text));
   if (auto* request = std::get_if<wire::ovsdb::Request>(&message)) {
-    if (request->method == "echo" && connection_)
-      connection_->send(wire::ovsdb::encode_reply(request->id, request->params));
+    if (request->method == "echo")
+      dialogue_.send(wire::ovsdb::encode_reply(request->id, request->params));
     return {};
   }
   if (auto* notice = std::get_if<wire::ovsdb::Notification>(&message)) {
@@ -97,9 +97,9 @@ Result<> OvsdbClient::receive(std::string_view text) {
   if (!reply.id.is_int64()) return {};
   const std::int64_t id = reply.id.get_int64();
   if (reply.error.is_null())
-    awaited_.answer(id, std::move(reply.result));
+    dialogue_.answer(id, std::move(reply.result));
   else
-    awaited_.answer(id, fail(Code::internal, wire::encode_json(reply.error)));
+    dialogue_.answer(id, fail(Code::internal, wire::encode_json(reply.error)));
   return {};
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/ovs/connection.h"
+#include "fabric/ovs/dialogue.h"
 #include "runtime/runtime.h"
 #include "wire/ovsdb.h"
 
@@ -29,7 +29,7 @@ class OvsdbClient {
 
   // Connects (again) and has told all rows when it returns.
   Task<Result<>> connect();
-  bool connected() const { return connection_ && connection_->open(); }
+  bool connected() const { return dialogue_.connected(); }
 
   // All of it or nothing. A failure with timeout may have happened all the same.
   Task<Result<std::vector<wire::ovsdb::OperationResult>>> transact(JsonArray operations);
@@ -38,18 +38,17 @@ class OvsdbClient {
   Result<> consume(std::string_view piece);
   Result<> receive(std::string_view text);
   Result<> tell(const Json& updates);
+  Task<Result<>> follow_rows();
   Task<Result<Json>> call(std::string method, JsonArray params);
 
   runtime::Runtime& runtime_;
   runtime::Endpoint server_;
   Columns monitored_;
   OnRow on_row_;
-  OnEnd on_end_;
   std::map<std::string, std::set<std::string>> rows_;  // UUIDs told, by table
   wire::ovsdb::MessageSplitter splitter_;
-  Awaited<std::int64_t, Json> awaited_;
   std::int64_t last_id_ = 0;
-  std::unique_ptr<Connection> connection_;
+  Dialogue<std::int64_t, Json> dialogue_;
 };
 
 }  // namespace fairlead::fabric::ovs

@@ -24,6 +24,7 @@ struct ObservedPort {
   std::int64_t number = 0;         // 0: none yet; negative: the switch cannot use the interface
   std::string error;
   std::int64_t interface = 0;  // the kernel's number of it, as the switch sees it; 0: gone
+  std::string row;             // of the interface in the database
 };
 
 struct Observed {
