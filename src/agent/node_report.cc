@@ -10,7 +10,8 @@ namespace fairlead::agent {
 namespace {
 
 constexpr Duration kInterval = 1s;
-constexpr Duration kLongestPause = 30s;
+constexpr Duration kLongestInterval = 8s;  // while news keep coming
+constexpr Duration kLongestPause = 30s;    // while the API is not reached
 const client::ResourceName kReports{std::string(resource::kFairleadGroup),
                                     std::string(resource::kFairleadVersion), "nodereports", false};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
@@ -117,19 +118,18 @@ Task<void> NodeReport::run() {
   for (;;) {
     AppliedVersions::Report report = applied_.report(runtime_.now());
     if (report.empty()) {
+      pause = kInterval;
       if (Result<> news = co_await wait_for_news(); !news) co_return;
       continue;
     }
     const Result<> sent = co_await send(std::move(report));
-    if (sent) {
-      pause = kInterval;
-    } else {
+    if (!sent) {
       if (sent.error().code == Code::cancelled) co_return;
       log::warning("the NodeReport was not written",
                    {{"node", node_}, {"error", sent.error().to_string()}});
-      pause = std::min(pause * 2, kLongestPause);
     }
     if (Result<> slept = co_await runtime::sleep(runtime_, pause); !slept) co_return;
+    pause = std::min(pause * 2, sent ? kLongestInterval : kLongestPause);
   }
 }
 

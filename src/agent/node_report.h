@@ -2,8 +2,9 @@
 // version of each virtual network the fabric has carried out what it was told.
 //
 // Whoever gives out addresses waits for it before a released one is used again, but only for nodes
-// that have one: so it must exist before the fabric carries anything. Written at most once a
-// second, and only while there is something new to tell. One that was deleted is made again.
+// that have one: so it must exist before the fabric carries anything. Written only while there is
+// something new to tell, at most once a second; while news keep coming, every eight seconds: a
+// thousand nodes together must not keep a server busy. One that was deleted is made again.
 #pragma once
 
 #include <string>

@@ -32,6 +32,13 @@ class Seat {
   std::size_t* taken_;
 };
 
+// A path that does not parse is answered like one that nobody serves.
+Task<Result<>> refuse_request(Request& request, std::unique_ptr<Status> refusal) {
+  if (request.info.path.empty() && refusal->code == 404)
+    return send_text(request, 404, "404 page not found\n");
+  return send_status(request, std::move(*refusal));
+}
+
 // Fills the attributes from the parsed request; views into it.
 Answer<> fill_attributes(Request& request) {
   const apimachinery::RequestInfo& info = request.info;
@@ -106,32 +113,34 @@ Task<void> ApiServer::serve(http::Exchange& exchange) {
   const Instant began = parts_.runtime.now();
   const WallTime received = parts_.runtime.wall_now();
   Request request{.exchange = exchange};
-  request.audit_id = request.header("Audit-ID").empty() || request.header("Audit-ID").size() > 64
-                         ? random_uuid([this] { return parts_.runtime.random(); })
-                         : std::string(request.header("Audit-ID"));
-  std::string kept_body;
-  auto info = apimachinery::parse_request(exchange.request().method, exchange.request().target);
   Result<> sent;
-  if (info) {
-    request.info = std::move(*info);
-    if (audit_.enabled() && audit_.wants_body(request)) kept_body = exchange.request().body;
-    Answer<> admitted = co_await admit(request);
-    if (admitted) {
-      const Seat seat(seats_of(request));
-      sent = co_await dispatch(request);
-    } else {
-      sent = co_await send_status(request, std::move(admitted).error());
-    }
-  } else if (info.error().code == 404) {
-    sent = co_await send_text(request, 404, "404 page not found\n");
+  if (std::unique_ptr<Status> refusal = co_await receive(request)) {
+    sent = co_await refuse_request(request, std::move(refusal));
   } else {
-    sent = co_await send_status(request, info.error());
+    const Seat seat(seats_of(request));
+    sent = co_await dispatch(request);
   }
   metrics_.record(request.kind, request.info.verb, request.info.subresource, request.answered,
                   parts_.runtime.now() - began);
-  if (audit_.enabled()) audit_.record(request, kept_body, received, parts_.runtime.wall_now());
+  if (audit_.enabled())
+    audit_.record(request, request.kept_body, received, parts_.runtime.wall_now());
   if (!sent && sent.error().code != Code::cancelled)
     log::debug("client left", {{"path", request.info.path}, {"error", sent.error().message}});
+}
+
+// What is asked; a reason not to answer it, or nothing.
+Task<std::unique_ptr<Status>> ApiServer::receive(Request& request) {
+  request.audit_id = request.header("Audit-ID").empty() || request.header("Audit-ID").size() > 64
+                         ? random_uuid([this] { return parts_.runtime.random(); })
+                         : std::string(request.header("Audit-ID"));
+  const http::Request& received = request.exchange.request();
+  auto info = apimachinery::parse_request(received.method, received.target);
+  if (!info) co_return std::make_unique<Status>(std::move(info).error());
+  request.info = std::move(*info);
+  if (audit_.enabled() && audit_.wants_body(request)) request.kept_body = received.body;
+  Answer<> admitted = co_await admit(request);
+  if (!admitted) co_return std::make_unique<Status>(std::move(admitted).error());
+  co_return nullptr;
 }
 
 // Who asks, whether they may, and whether there is room.

@@ -73,6 +73,7 @@ class ApiServer final : public http::Handler {
  private:
   // There is a serve() for every watch that is open. What comes before the answer ends before it,
   // and is not inlined: its frame would become part of serve()'s.
+  [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
   [[gnu::noinline]] Task<Answer<>> identify(Request& request);
   [[gnu::noinline]] Task<Answer<>> impersonate(Request& request);

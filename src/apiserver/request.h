@@ -34,6 +34,7 @@ struct Request {
   std::vector<identity::FieldTerm> field_terms;  // what attributes.field_selector looks at
   const resource::Kind* kind = nullptr;          // null: not a stored resource
   std::string audit_id;
+  std::string kept_body;  // for the audit log, if it wants it
   std::vector<std::string> warnings;
   int answered = 0;  // status code sent, 0: none yet
 

@@ -30,6 +30,8 @@ class Event {
 
   // `{"type":"ADDED","object":{…}}` and a newline.
   const Bytes& frame(EventType type) const;
+  // They are made again when somebody asks: nearly all watchers are served by now.
+  void forget_frames() const { frames_ = {}; }
 
   // An estimate of what keeping this event costs.
   std::size_t bytes() const;

@@ -8,6 +8,9 @@
 namespace fairlead::watchcache {
 namespace {
 
+// How many of the latest events keep what watchers are sent, each a copy of the object.
+constexpr std::size_t kEventsWithFrames = 64;
+
 // Walks today's objects with an older layer over them: where the older layer has a key it wins, and
 // its null means that the object did not exist then.
 class MergedWalk {
@@ -136,6 +139,8 @@ void KindCache::record(EventRef event) {
     subscriptions_.at(id)->offer(event, limits_.watcher_events, limits_.watcher_bytes);
   history_bytes_ += event->bytes();
   history_.push_back(std::move(event));
+  if (history_.size() > kEventsWithFrames)
+    history_[history_.size() - 1 - kEventsWithFrames]->forget_frames();
   while (history_.size() > 1 &&
          (history_.size() > limits_.events || history_bytes_ > limits_.bytes)) {
     history_start_ = history_.front()->place();

@@ -28,10 +28,10 @@ namespace fairlead::watchcache {
 
 struct HistoryLimits {
   std::size_t events = 16'384;
-  std::size_t bytes = 16 << 20;
+  std::size_t bytes = 8 << 20;
   // Waiting for one watcher. More bytes than the history has: one that has just resumed is not cut.
   std::size_t watcher_events = 4'096;
-  std::size_t watcher_bytes = 32 << 20;
+  std::size_t watcher_bytes = 16 << 20;
 };
 
 class KindCache;
