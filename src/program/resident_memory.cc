@@ -53,6 +53,7 @@ void give_back_memory() {
     ::malloc_trim(0);
   }
   for (const Range& range : code_of_files())
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the addresses were text
     ::madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, MADV_DONTNEED);
 }
 
