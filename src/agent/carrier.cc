@@ -10,7 +10,7 @@ namespace fairlead::agent {
 namespace {
 
 constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
-constexpr std::size_t kBatch = 512;
+constexpr std::size_t kBatch = 1000;
 const std::string kAudit;
 
 }  // namespace

@@ -1,9 +1,8 @@
 #!/bin/bash
-# Faults in the middle of churn, on the lab with each fabric: agents, servers with their controllers, an etcd
-# member, and the daemons of Open vSwitch killed with -9, a node cut off from the API. After each the promises
-# hold at rest, and guests that nobody touched have lost no ping (see faults.py).
-#   FABRICS  which ones ("vxlan"; make check-all: "vxlan ovs")    SEED  of the churn
-# Known: on ovs, after ovsdb-server was killed, an agent now and then stands still (docs/operations.md).
+# Faults in the middle of churn, on the lab: agents, servers with their controllers, an etcd member, and the
+# daemons of Open vSwitch killed with -9, a node cut off from the API. After each the promises hold at rest, and
+# guests that nobody touched have lost no ping (see faults.py).
+#   FABRIC  vxlan, or ovs as in faults_ovs.sh    SEED  of the churn
 # time-limit: 400
 . "$(dirname "$0")/../lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -26,10 +25,9 @@ finish() {
 trap finish EXIT
 
 check "the judge finds what is planted" python3 "$here/faults_judge.py"
-for fabric in ${FABRICS:-vxlan}; do
-  mkdir "$WORK/$fabric"
-  if ! python3 "$here/faults.py" "$FAIRLEAD" "$WORK/$fabric" "$fabric" "${SEED:-$RANDOM}"; then
-    die "the promises were not kept on $fabric"
-  fi
-  CHECKS=$((CHECKS + 1))
-done
+fabric=${FABRIC:-vxlan}
+mkdir "$WORK/$fabric"
+if ! python3 "$here/faults.py" "$FAIRLEAD" "$WORK/$fabric" "$fabric" "${SEED:-$RANDOM}"; then
+  die "the promises were not kept on $fabric"
+fi
+CHECKS=$((CHECKS + 1))

@@ -12,7 +12,9 @@
 namespace fairlead::fabric::ovs {
 namespace {
 
-constexpr std::size_t kAtOnce = 500;  // stations in one transaction and bundle
+// Stations in one transaction and bundle. For each the switch goes through all of its ports, so an
+// agent that asks for many (Carrier) is not made to wait for a second one.
+constexpr std::size_t kAtOnce = 1000;
 
 runtime::Endpoint unix_socket(const std::string& path) {
   return {.kind = runtime::Endpoint::Kind::unix_socket, .host = path, .port = 0};

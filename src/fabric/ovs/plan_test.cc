@@ -36,7 +36,7 @@ Observed carried(const std::vector<Station>& stations) {
     if (station.local()) {
       const std::string host = host_interface_name(station.interface);
       port = static_cast<std::uint32_t>(++number);
-      observed.ports[station.id] = {host, station, number, "", 10 + number};
+      observed.ports[station.id] = {host, station, number, "", 10 + number, ""};
       observed.links.insert(host);
     }
     observed.flows[cookie_of(station.id)] = fingerprint(station_flows(station, port, kTunnel));
