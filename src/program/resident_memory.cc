@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-// jemalloc, if the program is linked with it (release builds): one heap for all threads, as nearly all
-// of the work is done by one; what is free goes back after seconds. The names are the library's.
-// NOLINTBEGIN(readability-identifier-naming)
+// jemalloc, if the program is linked with it (release builds): one heap for all threads, as nearly
+// all of the work is done by one; what is free goes back after seconds. The names are the
+// library's. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 int mallctl(const char* name, void* old_value, std::size_t* old_size, void* value, std::size_t size)
     __attribute__((weak));
