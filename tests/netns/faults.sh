@@ -1,7 +1,7 @@
 #!/bin/bash
 # Faults in the middle of churn, on the lab: agents, servers with their controllers, an etcd member, and the
 # daemons of Open vSwitch killed with -9, a node cut off from the API. After each the promises hold at rest, and
-# guests that nobody touched have lost no ping (see faults.py).
+# guests that nobody touched have gone on pinging each other (see faults.py).
 #   FABRIC  vxlan, or ovs as in faults_ovs.sh    SEED  of the churn
 # time-limit: 400
 . "$(dirname "$0")/../lib.sh"
