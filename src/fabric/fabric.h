@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +29,6 @@
 
 #include "base/ip.h"
 #include "base/result.h"
-#include "base/string_map.h"
 #include "runtime/channel.h"
 #include "runtime/task.h"
 
@@ -49,9 +49,10 @@ struct Station {
   bool operator==(const Station&) const = default;
 };
 
-// Everything the host should carry, by id. REQUIRES: within a VNI no address and no MAC twice (the
-// agent sees to it: of two claimants it desires none).
-using Desired = StringMap<Station>;
+// Everything the host should carry, by id. In order: what does not fit is the same every time.
+// REQUIRES: within a VNI no address and no MAC twice (the agent sees to it: of two claimants it
+// desires none).
+using Desired = std::map<std::string, Station, std::less<>>;
 
 // What became of one station.
 struct Outcome {
