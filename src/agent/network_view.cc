@@ -67,6 +67,12 @@ void NetworkView::remove(Entries::iterator at, const Source& source) {
 }
 
 void NetworkView::replace(const Source& source, std::vector<Attachment> attachments) {
+  // Until all are in, what they are in stays relevant: a network is not left, and what its informer
+  // showed forgotten, because the one that was in it before is looked at first.
+  std::vector<Network> held;
+  for (const Attachment& attachment : attachments)
+    if (!source && attachment.vni != 0) held.push_back(attachment.network());
+  for (const Network& network : held) count_network(network, +1);
   std::set<std::string, std::less<>> present;
   for (Attachment& attachment : attachments) {
     present.insert(attachment.key);
@@ -76,6 +82,7 @@ void NetworkView::replace(const Source& source, std::vector<Attachment> attachme
   for (auto& [key, entry] : entries_)
     if (!present.contains(key) && sighting(entry, source)) gone.push_back(key);
   for (const std::string& key : gone) erase(source, key);
+  for (const Network& network : held) count_network(network, -1);
 }
 
 void NetworkView::reached(const Source& source, std::uint64_t version) {
@@ -86,8 +93,10 @@ void NetworkView::reached(const Source& source, std::uint64_t version) {
 
 void NetworkView::count_local(const Attachment& attachment, int by) {
   local_total_ += static_cast<std::size_t>(by);
-  if (attachment.vni == 0) return;
-  const Network network = attachment.network();
+  if (attachment.vni != 0) count_network(attachment.network(), by);
+}
+
+void NetworkView::count_network(const Network& network, int by) {
   std::size_t& count = local_counts_[network];
   count += static_cast<std::size_t>(by);
   if (by > 0 && count == 1) {

@@ -92,6 +92,7 @@ class NetworkView {
   Sighting* sighting(Entry& entry, const Source& source);
   void remove(Entries::iterator at, const Source& source);
   void count_local(const Attachment& attachment, int by);
+  void count_network(const Network& network, int by);
   void forget_network(const Network& network);
   void resolve(const std::string& key);
   void release(const std::string& uid);

@@ -177,6 +177,24 @@ TEST(NetworkView, RecreatedUnseen) {
   EXPECT_EQ(view.find("A1"), nullptr);
 }
 
+// A list in which one attachment of the node has left a network and another has come into it, in
+// whatever order: the network was relevant throughout, and what its informer showed stays.
+TEST(NetworkView, AListDoesNotLeaveWhatItEnters) {
+  for (const char* newcomer : {"a", "z"}) {
+    NetworkView view;
+    view.put(kLocal, attachment("m", "M", 1, kNode, 5, 1));
+    view.put(kFive, attachment("r", "R", 2, "n2", 5, 2));
+    const std::uint64_t relevance = view.relevance();
+    view.replace(
+        kLocal, {attachment("m", "M2", 3, kNode, 0, 0), attachment(newcomer, "N", 4, kNode, 5, 3)});
+    EXPECT_EQ(view.relevance(), relevance);
+    EXPECT_EQ(desired_ids(view), (Ids{"N", "R"}));
+    view.replace(kLocal, {});
+    EXPECT_TRUE(view.relevant().empty());
+    EXPECT_TRUE(view.desired().empty());
+  }
+}
+
 // What is right about one attachment, it is as of what its informer has reached, be its own version
 // ever so old: a network that was left and entered again shows what was there before.
 TEST(NetworkView, KnowsUpToWhereTheInformerIs) {
