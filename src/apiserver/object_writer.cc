@@ -6,6 +6,7 @@
 
 #include "apimachinery/generate_name.h"
 #include "base/check.h"
+#include "store/transaction.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -20,12 +21,6 @@ constexpr int kMaxAttempts = 200;
 
 // What a live object takes as a value, and a copy of it with changes.
 constexpr std::size_t kMemoryPerByte = 6;
-
-// The items of one transaction are decided on one state: a second compare of a key says the same.
-bool compares(const store::Transaction& transaction, std::string_view key) {
-  return std::ranges::any_of(transaction.compares,
-                             [key](const store::Compare& one) { return one.key == key; });
-}
 
 }  // namespace
 
@@ -42,7 +37,9 @@ struct ObjectWriter::Draft {
 
 // One look at all items: what to commit, or why not.
 struct ObjectWriter::Round {
+  std::size_t items;
   store::Transaction transaction;
+  Admission::Holds holds;
   std::vector<Draft> drafts;
   std::optional<Status> refusal;
   bool name_generated = false;  // the refusal is a name that was drawn: draw another
@@ -53,9 +50,10 @@ Task<Result<>> Admission::catch_up(const std::vector<WriteItem>&) { co_return Re
 ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
     : store_(store), cache_(cache) {}
 
-// Adds the item's compares and operations to `transaction`, as the cache sees the world now.
-Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
-                                                store::Transaction& transaction) const {
+// Adds the item's compares and operations to the round's transaction, as the cache sees the world
+// now.
+Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item, Round& round) const {
+  store::Transaction& transaction = round.transaction;
   const resource::Kind& kind = *item.kind;
   const watchcache::KindCache& objects = cache_.of(kind);
   const auto find = [&](std::string_view name) {
@@ -89,8 +87,9 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
   const bool erases = draft.change.kind == Change::Kind::erase;
   const std::string key = watchcache::store_key(kind, item.namespace_name, draft.name);
   transaction.compares.push_back({key, live ? live->place.revision : 0});
+  // The items of one transaction are decided on one state: a second compare of a key says the same.
   for (const store::Compare& condition : item.conditions)
-    if (!compares(transaction, condition.key)) transaction.compares.push_back(condition);
+    if (!store::compares(transaction, condition.key)) transaction.compares.push_back(condition);
   draft.position = static_cast<std::uint32_t>(transaction.operations.size());
   transaction.operations.push_back(
       {erases ? store::Operation::Kind::erase : store::Operation::Kind::put, key, {}});
@@ -101,6 +100,8 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item,
       .attributes = item.attributes,
       .live = draft.live_json ? &*draft.live_json : nullptr,
       .desired = erases ? nullptr : &draft.change.object,
+      .together = round.items,
+      .holds = round.holds,
   };
   for (Admission* admission : admissions_)
     if (Answer<> admitted = admission->admit(proposal, transaction); !admitted)
@@ -122,9 +123,9 @@ Task<Answer<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
 
 // Everything as the cache sees it now; stops at the first refusal.
 ObjectWriter::Round ObjectWriter::draft_all(const std::vector<WriteItem>& items) const {
-  Round round;
+  Round round{.items = items.size()};
   for (std::size_t i = 0; i < items.size() && !round.refusal; ++i) {
-    Answer<Draft> drafted = draft(items[i], round.transaction);
+    Answer<Draft> drafted = draft(items[i], round);
     if (!drafted) {
       round.refusal = std::move(drafted).error();
     } else if (drafted->name_taken) {
@@ -198,7 +199,10 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
     if (!commits) co_return outcome(std::move(round.drafts), {});
 
     Result<store::Committed> committed = co_await store_.commit(std::move(round.transaction));
-    if (committed) co_return outcome(std::move(round.drafts), *committed);
+    if (committed) {
+      for (const auto& hold : round.holds) hold->committed();
+      co_return outcome(std::move(round.drafts), *committed);
+    }
     if (committed.error().code != Code::conflict)
       co_return refuse(apimachinery::status_of(committed.error()));
     fresh = true;

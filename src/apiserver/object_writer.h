@@ -47,13 +47,23 @@ struct Written {
 // object (its status), or add compares and operations that commit with it or not at all.
 class Admission {
  public:
+  // What an admission set aside for a write. It goes when it is known what came of the write.
+  class Hold {
+   public:
+    virtual ~Hold() = default;
+    virtual void committed() = 0;  // not called: the write was not, or perhaps not, committed
+  };
+  using Holds = std::vector<std::unique_ptr<Hold>>;
+
   struct Proposal {
     const resource::Kind& kind;
     std::string_view namespace_name;
     std::string_view name;
     const identity::Attributes* attributes;
-    const Json* live;  // null on create
-    Json* desired;     // null on erase
+    const Json* live;      // null on create
+    Json* desired;         // null on erase
+    std::size_t together;  // how many objects are written in the transaction
+    Holds& holds;
   };
   virtual ~Admission() = default;
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
@@ -77,7 +87,7 @@ class ObjectWriter {
  private:
   struct Draft;
   struct Round;
-  Answer<Draft> draft(const WriteItem& item, store::Transaction& transaction) const;
+  Answer<Draft> draft(const WriteItem& item, Round& round) const;
   Round draft_all(const std::vector<WriteItem>& items) const;
   Status name_taken(const WriteItem& item, const Draft& draft) const;
   static bool is_generated(const WriteItem& item, const Draft& draft);

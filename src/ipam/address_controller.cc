@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/time_text.h"
 #include "ipam/address_metrics.h"
+#include "ipam/assignment_objects.h"
 #include "ipam/happenings.h"
 #include "ipam/interlock_support.h"
-#include "resource/ip_lock.h"
 #include "runtime/scope.h"
 
 namespace fairlead::ipam {
@@ -28,41 +28,8 @@ constexpr std::size_t kBatch = 40;
 constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
 constexpr char kSubnetMark = '*';  // in no object's name
 
-void set_or_erase(JsonObject& object, std::string_view name, std::string_view value) {
-  if (value.empty()) {
-    object.erase(name);
-  } else {
-    object[name] = value;
-  }
-}
-
 std::string text_of(const std::optional<Assigned>& part) {
   return part ? part->ip.to_string() : std::string();
-}
-
-// status.address as the assignment wants it; the other sections stay.
-void fill_status(Json& attachment, const Assignment& assignment) {
-  JsonObject& status = wire::member_object(attachment.get_object(), "status");
-  const bool addressed = assignment.vni != 0;
-  set_or_erase(status, "ipv4", text_of(assignment.ipv4));
-  set_or_erase(status, "ipv6", text_of(assignment.ipv6));
-  set_or_erase(status, "lockUID", assignment.ipv4 ? assignment.ipv4->lock_uid : "");
-  set_or_erase(status, "ipv6LockUID", assignment.ipv6 ? assignment.ipv6->lock_uid : "");
-  set_or_erase(status, "macAddress", addressed ? assignment.mac.to_string() : "");
-  set_or_erase(status, "subnetCreationTime", assignment.subnet_written);
-  if (addressed) {
-    status["addressVNI"] = assignment.vni;
-  } else {
-    status.erase("addressVNI");
-  }
-  if (assignment.exhausted) status["addressContention"] = true;
-  JsonObject& errors = wire::member_object(status, "errors");
-  if (assignment.errors.empty()) {
-    errors.erase("ipam");
-  } else {
-    errors["ipam"] = JsonArray(assignment.errors.begin(), assignment.errors.end());
-  }
-  if (errors.empty()) status.erase("errors");
 }
 
 // A rival may have given it addresses meanwhile, which must not be taken from it.
@@ -98,9 +65,12 @@ AddressController::~AddressController() = default;
 void AddressController::notice_attachment(const AttachmentFacts* before,
                                           const AttachmentFacts* after) {
   if (!after) {
+    no_longer_waits(before->subnet_key(), before->key());
     wake_one(before->subnet_key());  // it may have been about to take a freed address
     return;
   }
+  // What comes with its addresses got them, and their locks, in the transaction that made it.
+  if (!before && after->vni != 0) return;
   const bool same = before && before->uid == after->uid && before->ipv4 == after->ipv4 &&
                     before->ipv6 == after->ipv6 && before->vni == after->vni;
   if (!same) queue_.add(after->key());
@@ -148,9 +118,22 @@ void AddressController::wake_one(const std::string& subnet_key) {
   const SubnetFacts* subnet = index_.subnet(subnet_key);
   if (!keys.empty() && subnet && has_room(*subnet)) {
     queue_.add(keys.front());
+    woken_[subnet_key].insert(std::move(keys.front()));
     keys.pop_front();
   }
   if (keys.empty()) waiting_.erase(waiting);
+}
+
+void AddressController::no_longer_waits(const std::string& subnet_key,
+                                        const std::string& attachment_key) {
+  const auto woken = woken_.find(subnet_key);
+  if (woken == woken_.end()) return;
+  woken->second.erase(attachment_key);
+  if (woken->second.empty()) woken_.erase(woken);
+}
+
+bool AddressController::anybody_waits(const std::string& subnet_key) const {
+  return waiting_.contains(subnet_key) || woken_.contains(subnet_key);
 }
 
 bool AddressController::has_room(const SubnetFacts& subnet) {
@@ -164,6 +147,7 @@ bool AddressController::has_room(const SubnetFacts& subnet) {
 
 void AddressController::enqueue_all() {
   waiting_.clear();
+  woken_.clear();
   waiting_for_.clear();
   for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects())
     queue_.add(key);
@@ -238,6 +222,7 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
       batch.push_back(std::move(assignment));
       attachments.push_back(key);
     } else {
+      if (assignment) no_longer_waits(assignment->subnet, key);
       finish(key, {});
     }
   }
@@ -307,32 +292,15 @@ WriteItem AddressController::idle_item(const std::string& lock_key) {
 }
 
 WriteItem AddressController::lock_item(const std::shared_ptr<Assignment>& assignment, bool v4) {
-  const Ip ip = v4 ? assignment->ipv4->ip : assignment->ipv6->ip;
-  const std::size_t slash = assignment->attachment.find('/');
-  WriteItem item{.kind = &index_.locks(),
-                 .namespace_name = assignment->attachment.substr(0, slash),
-                 .create = true};
+  WriteItem item{
+      .kind = &index_.locks(), .namespace_name = assignment->before.namespace_name, .create = true};
   apiserver::WriteContext context{.kind = item.kind,
                                   .namespace_name = item.namespace_name,
                                   .tracked = false,
                                   .now = runtime_.wall_now(),
                                   .random = [this] { return runtime_.random(); }};
-  Json lock = {{"apiVersion", item.kind->api_version()},
-               {"kind", item.kind->kind},
-               {"metadata",
-                {{"name", resource::ip_lock_name(assignment->vni, ip)},
-                 {"namespace", item.namespace_name},
-                 {"finalizers", JsonArray{Json(kQuarantineFinalizer)}},
-                 {"ownerReferences", JsonArray{{{"apiVersion", index_.attachments().api_version()},
-                                                {"kind", index_.attachments().kind},
-                                                {"name", assignment->attachment.substr(slash + 1)},
-                                                {"uid", assignment->uid},
-                                                {"controller", true},
-                                                {"blockOwnerDeletion", false}}}}}},
-               {"spec", {{"subnetName", assignment->subnet.substr(slash + 1)}}}};
-  item.plan = [assignment, v4, context = std::move(context),
-               lock = std::move(lock)](const Json*) -> Answer<Change> {
-    Answer<Change> change = apiserver::plan_create(context, lock);
+  item.plan = [this, assignment, v4, context = std::move(context)](const Json*) -> Answer<Change> {
+    Answer<Change> change = apiserver::plan_create(context, lock_for(index_, *assignment, v4));
     // The status is written in the same transaction and names the lock.
     if (change)
       (v4 ? assignment->ipv4 : assignment->ipv6)->lock_uid =
@@ -406,6 +374,7 @@ void AddressController::settle(const Assignment& assignment, bool written) {
     wake_one(assignment.subnet);
     return;
   }
+  no_longer_waits(assignment.subnet, assignment.attachment);
   if (const auto happening = happening_of(assignment)) events_.record(*happening);
   if (assignment.exhausted || !assignment.wanted.empty()) wait_for_address(assignment);
   wake_one(assignment.subnet);

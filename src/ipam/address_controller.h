@@ -1,4 +1,6 @@
-// AddressController: gives every NetworkAttachment its addresses.
+// AddressController: gives NetworkAttachments their addresses that could not have them when they
+// were created (AddressInterlock), and keeps what they have in order: subnets come and go, locks
+// are lost.
 //
 // Follows the NetworkIndex, decides (assignment.h), and writes many assignments in one transaction:
 // for each the new IPLocks, the attachment's status with addresses, MAC and lock UIDs, on condition
@@ -42,6 +44,11 @@ class AddressController {
 
   // Attachments that found their subnet full.
   std::size_t waiting() const;
+  // Whether some wait for an address of that subnet, or are about to take one they were woken for.
+  bool anybody_waits(const std::string& subnet_key) const;
+
+  // What came of an assignment: tells of it, or gives back what it had reserved.
+  void settle(const Assignment& assignment, bool written);
 
  private:
   using Batch = std::vector<std::shared_ptr<Assignment>>;
@@ -52,6 +59,7 @@ class AddressController {
   void enqueue_all();
   void wake(Vni vni, const Ip& freed);
   void wake_one(const std::string& subnet_key);
+  void no_longer_waits(const std::string& subnet_key, const std::string& attachment_key);
   bool has_room(const SubnetFacts& subnet);
 
   Task<void> work();
@@ -66,7 +74,6 @@ class AddressController {
                                     const std::string& lock_key);
   apiserver::WriteItem idle_item(const std::string& lock_key);
   apiserver::WriteItem status_item(const std::shared_ptr<Assignment>& assignment);
-  void settle(const Assignment& assignment, bool written);
   void wait_for_address(const Assignment& assignment);
 
   runtime::Runtime& runtime_;
@@ -76,6 +83,7 @@ class AddressController {
   std::unique_ptr<AddressMetrics> metrics_;
   client::WorkQueue<std::string> queue_;  // attachments; subnets behind kSubnetMark
   std::map<std::string, std::deque<std::string>> waiting_;           // by subnet, in order
+  std::map<std::string, std::set<std::string>> woken_;               // by subnet; out of waiting_
   std::map<std::pair<Vni, Ip>, std::set<std::string>> waiting_for_;  // by the address wanted
 };
 

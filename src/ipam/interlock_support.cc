@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "base/time_text.h"
+#include "store/transaction.h"
 
 namespace fairlead::ipam {
-
-bool operates_on(const store::Transaction& transaction, std::string_view key) {
-  return std::ranges::any_of(transaction.operations,
-                             [key](const store::Operation& one) { return one.key == key; });
-}
 
 std::string join_names(const std::set<std::string>& names) {
   std::string joined;
@@ -55,9 +51,7 @@ void compare_silent(const NetworkIndex& index, const std::set<std::string>& sile
                     store::Transaction& transaction) {
   for (const std::string& name : silent) {
     std::string key = watchcache::store_key(index.reports(), "", name);
-    const bool compared = std::ranges::any_of(
-        transaction.compares, [&key](const store::Compare& one) { return one.key == key; });
-    if (!compared) transaction.compares.push_back({std::move(key), 0});
+    if (!store::compares(transaction, key)) transaction.compares.push_back({std::move(key), 0});
   }
 }
 

@@ -13,8 +13,6 @@
 
 namespace fairlead::ipam {
 
-bool operates_on(const store::Transaction& transaction, std::string_view key);
-
 // "a,b,c", as kAwaitsAnnotation has it.
 std::string join_names(const std::set<std::string>& names);
 

@@ -1,6 +1,7 @@
 #include "ipam/release_interlock.h"
 
 #include "ipam/interlock_support.h"
+#include "store/transaction.h"
 
 namespace fairlead::ipam {
 
@@ -13,7 +14,7 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
        index_.locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
     const watchcache::ObjectRef lock = index_.cache().of(locks).find(lock_key);
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
-    if (operates_on(transaction, key)) continue;
+    if (store::operates_on(transaction, key)) continue;
     const LockFacts& facts = *index_.lock(lock_key);
     const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
     compare_silent(index_, nodes.silent, transaction);

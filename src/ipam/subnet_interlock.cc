@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ipam/interlock_support.h"
+#include "store/transaction.h"
 
 namespace fairlead::ipam {
 
@@ -97,7 +98,7 @@ Answer<> SubnetInterlock::guard(const Proposal& proposal, Vni vni,
                                 store::Transaction& transaction) {
   const std::string name = "vni/" + std::to_string(vni);
   std::string key = watchcache::WatchCache::guard_key(name);
-  if (operates_on(transaction, key))
+  if (store::operates_on(transaction, key))
     return refuse(apimachinery::bad_request(
         "a transaction may change only one subnet of virtual network " + std::to_string(vni) +
         "; subnet \"" + std::string(proposal.name) + "\" is the second"));

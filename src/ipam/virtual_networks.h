@@ -11,6 +11,7 @@
 #include "base/metrics.h"
 #include "client/event_recorder.h"
 #include "ipam/address_controller.h"
+#include "ipam/address_interlock.h"
 #include "ipam/network_index.h"
 #include "ipam/quarantine_keeper.h"
 #include "ipam/release_interlock.h"
@@ -40,6 +41,7 @@ class VirtualNetworks {
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;
   AddressController addresses_;
+  AddressInterlock addresses_at_creation_;
   QuarantineKeeper quarantine_;
 };
 

@@ -64,6 +64,16 @@ Result<> validate(const Transaction& transaction) {
   return check_keys_distinct(transaction);
 }
 
+bool compares(const Transaction& transaction, std::string_view key) {
+  return std::ranges::any_of(transaction.compares,
+                             [key](const Compare& one) { return one.key == key; });
+}
+
+bool operates_on(const Transaction& transaction, std::string_view key) {
+  return std::ranges::any_of(transaction.operations,
+                             [key](const Operation& one) { return one.key == key; });
+}
+
 std::size_t size_of(const Transaction& transaction) {
   std::size_t bytes = 0;
   for (const Compare& compare : transaction.compares) bytes += compare.key.size();

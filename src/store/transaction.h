@@ -17,6 +17,9 @@ namespace fairlead::store {
 // that no compare guards, a compare with an impossible revision.
 Result<> validate(const Transaction& transaction);
 
+bool compares(const Transaction& transaction, std::string_view key);
+bool operates_on(const Transaction& transaction, std::string_view key);
+
 // Keys and values together.
 std::size_t size_of(const Transaction& transaction);
 

@@ -1,0 +1,104 @@
+#include "ipam/address_interlock.h"
+
+#include <utility>
+
+#include "ipam/assignment_objects.h"
+#include "store/transaction.h"
+
+namespace fairlead::ipam {
+
+using apimachinery::refuse;
+using apiserver::Answer;
+using apiserver::Change;
+
+namespace {
+
+// Those of larger transactions get theirs afterwards: each may add two locks and their compares,
+// and the compare of its subnet, and 128 are allowed.
+constexpr std::size_t kMostTogether = 30;
+
+AttachmentFacts facts_of(const apiserver::Admission::Proposal& proposal) {
+  const auto text = [&](std::string_view path) {
+    return std::string(wire::find_string(*proposal.desired, path));
+  };
+  return {.namespace_name = std::string(proposal.namespace_name),
+          .name = std::string(proposal.name),
+          .uid = text("metadata.uid"),
+          .node = text("spec.node"),
+          .subnet = text("spec.subnet"),
+          .fixed_ipv4 = text("spec.fixedIPv4"),
+          .fixed_ipv6 = text("spec.fixedIPv6"),
+          .ipv4 = {},
+          .ipv6 = {}};
+}
+
+}  // namespace
+
+// The addresses are taken from when they are decided on until it is known what came of it; from
+// then on their locks say so.
+class AddressInterlock::Reservation final : public Hold {
+ public:
+  Reservation(AddressController& addresses, Assignment assignment)
+      : addresses_(addresses), assignment_(std::move(assignment)) {}
+  ~Reservation() override { addresses_.settle(assignment_, committed_); }
+  void committed() override { committed_ = true; }
+
+  Assignment& assignment() { return assignment_; }
+
+ private:
+  AddressController& addresses_;
+  Assignment assignment_;
+  bool committed_ = false;
+};
+
+Answer<> AddressInterlock::admit(const Proposal& proposal, store::Transaction& transaction) {
+  if (&proposal.kind != &index_.attachments() || proposal.live || !proposal.desired) return {};
+  if (proposal.together > kMostTogether) return {};
+  const AttachmentFacts attachment = facts_of(proposal);
+  if (addresses_.anybody_waits(attachment.subnet_key())) return {};
+  Assignment decided = decide(index_, attachment, [this] { return runtime_.random(); });
+  if (decided.vni == 0) return {};
+
+  auto reservation = std::make_unique<Reservation>(addresses_, std::move(decided));
+  Assignment& assignment = reservation->assignment();
+  proposal.holds.push_back(std::move(reservation));
+  compare_subnet(assignment, transaction);
+  for (const bool v4 : {true, false})
+    if (v4 ? assignment.ipv4 : assignment.ipv6)
+      if (Answer<> added = add_lock(assignment, v4, transaction); !added) return added;
+  fill_status(*proposal.desired, assignment);
+  proposal.kind.prepare(*proposal.desired, nullptr, resource::Write::update_status,
+                        runtime_.wall_now());
+  assignment.spec_written = write_time(*proposal.desired, "spec");
+  return {};
+}
+
+// Only while the subnet is the one that was decided on.
+void AddressInterlock::compare_subnet(const Assignment& assignment,
+                                      store::Transaction& transaction) const {
+  const watchcache::ObjectRef subnet = index_.cache().of(index_.subnets()).find(assignment.subnet);
+  std::string key = watchcache::store_key(index_.subnets(), subnet->namespace_name, subnet->name);
+  if (!store::compares(transaction, key))
+    transaction.compares.push_back({std::move(key), subnet->place.revision});
+}
+
+Answer<> AddressInterlock::add_lock(Assignment& assignment, bool v4,
+                                    store::Transaction& transaction) const {
+  const apiserver::WriteContext context{.kind = &index_.locks(),
+                                        .namespace_name = assignment.before.namespace_name,
+                                        .tracked = false,
+                                        .now = runtime_.wall_now(),
+                                        .random = [this] { return runtime_.random(); }};
+  Answer<Change> lock = apiserver::plan_create(context, lock_for(index_, assignment, v4));
+  if (!lock) return refuse(lock.error());
+  (v4 ? assignment.ipv4 : assignment.ipv6)->lock_uid =
+      wire::find_string(lock->object, "metadata.uid");
+  std::string key = watchcache::store_key(index_.locks(), context.namespace_name,
+                                          wire::find_string(lock->object, "metadata.name"));
+  transaction.compares.push_back({key, 0});
+  transaction.operations.push_back(
+      {store::Operation::Kind::put, std::move(key), watchcache::encode_stored(lock->object)});
+  return {};
+}
+
+}  // namespace fairlead::ipam
