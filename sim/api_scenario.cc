@@ -194,7 +194,7 @@ void RecordingSink::replace(std::vector<Json> objects, const std::string& versio
   watcher_.watching(std::stoull(version));
 }
 
-void RecordingSink::put(Json object) {
+void RecordingSink::put(const Json& object) {
   contents_[key_of(object)] = value_(object);
   watcher_.saw({version_of(object), key_of(object), value_(object)});
 }

@@ -85,7 +85,7 @@ class RecordingSink final : public client::ObjectSink {
   explicit RecordingSink(HistoryChecker::Watcher& watcher, Value value = value_of)
       : watcher_(watcher), value_(std::move(value)) {}
   void replace(std::vector<Json> objects, const std::string& version) override;
-  void put(Json object) override;
+  void put(const Json& object) override;
   void erase(const Json& last_state) override;
   void rest() { watcher_.at_rest(contents_); }
   const HistoryChecker::Contents& contents() const { return contents_; }

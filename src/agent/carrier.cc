@@ -1,7 +1,6 @@
 #include "agent/carrier.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/log.h"
 #include "runtime/scope.h"
@@ -84,18 +83,18 @@ Task<void> Carrier::run() {
 }
 
 Task<void> Carrier::apply(std::vector<std::string> ids) {
-  std::vector<std::uint64_t> versions;
-  std::set<std::string_view> fresh;
+  struct Before {
+    std::uint64_t version;
+    bool fresh;
+  };
+  std::vector<Before> before;
   for (const std::string& id : ids) {
-    versions.push_back(view_.known_up_to(id));
     const auto desired = view_.desired().find(id);
-    if (desired == view_.desired().end()) {
-      set_target(id, nullptr);
-    } else {
-      if (!carried_.contains(id)) fresh.insert(id);
-      carried_[id] = desired->second.vni;
-      set_target(id, &desired->second);
-    }
+    const fabric::Station* station =
+        desired == view_.desired().end() ? nullptr : &desired->second;
+    const bool fresh = station && carried_.insert_or_assign(id, station->vni).second;
+    before.push_back({.version = view_.known_up_to(id), .fresh = fresh});
+    set_target(id, station);
   }
   const Instant start = runtime_.now();
   const std::vector<fabric::Outcome> outcomes = co_await fabric_.apply(target_, ids);
@@ -117,8 +116,8 @@ Task<void> Carrier::apply(std::vector<std::string> ids) {
                        .station = station,
                        .result = {},
                        .made_interface = outcome.made_interface,
-                       .first = fresh.contains(ids[i]),
-                       .version = versions[i]});
+                       .first = before[i].fresh,
+                       .version = before[i].version});
   }
 }
 
@@ -189,14 +188,15 @@ Task<void> Carrier::audit_when_disturbed() {
 }
 
 void Carrier::set_target(const std::string& id, const fabric::Station* station) {
-  const auto at = target_.find(id);
-  if (at != target_.end() && at->second.local()) --local_targets_;
-  if (station && station->local()) ++local_targets_;
-  if (station) {
-    target_.insert_or_assign(id, *station);
-  } else if (at != target_.end()) {
-    target_.erase(at);
+  if (!station) {
+    const auto gone = target_.extract(id);
+    if (gone && gone.mapped().local()) --local_targets_;
+    return;
   }
+  const auto at = target_.try_emplace(id).first;
+  if (at->second.local()) --local_targets_;
+  if (station->local()) ++local_targets_;
+  at->second = *station;
 }
 
 void Carrier::count() {

@@ -57,7 +57,7 @@ class Informers::Watch final : client::ObjectSink {
     synced_ = true;
     events_.replaced(source_, std::move(all), parse_version(version));
   }
-  void put(Json object) override {
+  void put(const Json& object) override {
     if (stopped_) return;
     if (std::optional<Attachment> attachment = parse(object))
       events_.put(source_, std::move(*attachment));

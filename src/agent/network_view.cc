@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/check.h"
-
 namespace fairlead::agent {
 namespace {
 
@@ -34,20 +32,19 @@ NetworkView::Sighting* NetworkView::sighting(Entry& entry, const Source& source)
 void NetworkView::put(const Source& source, Attachment attachment) {
   const bool local = source == Source(kLocal);
   if (!local && (attachment.local || !is_relevant(*source))) return;
-  const std::string key = attachment.key;
-  Entry& entry = entries_[key];
+  Entry& entry = entries_[attachment.key];
   // Counted before the old one is taken off: a network is not left and entered again.
   if (local) count_local(attachment, +1);
-  keys_.insert_or_assign(attachment.uid, key);
+  by_uid_.insert_or_assign(attachment.uid, &entry);
   std::optional<Attachment> before;
   if (Sighting* seen = sighting(entry, source)) {
     before = std::exchange(seen->attachment, std::move(attachment));
   } else {
     entry.sightings.push_back({source, std::move(attachment)});
   }
-  resolve(key);
+  resolve(entry);
   if (!before) return;
-  release(before->uid);
+  release(entry, before->uid);
   if (local) count_local(*before, -1);
 }
 
@@ -56,13 +53,14 @@ void NetworkView::erase(const Source& source, std::string_view key) {
 }
 
 void NetworkView::remove(Entries::iterator at, const Source& source) {
-  Sighting* seen = sighting(at->second, source);
+  Entry& entry = at->second;
+  Sighting* seen = sighting(entry, source);
   if (!seen) return;
-  const std::string key = at->first;
   const Attachment before = std::move(seen->attachment);
-  at->second.sightings.erase(at->second.sightings.begin() + (seen - at->second.sightings.data()));
-  resolve(key);
-  release(before.uid);
+  entry.sightings.erase(entry.sightings.begin() + (seen - entry.sightings.data()));
+  resolve(entry);
+  release(entry, before.uid);
+  if (entry.sightings.empty()) entries_.erase(at);
   if (!source) count_local(before, -1);
 }
 
@@ -125,80 +123,80 @@ bool NetworkView::contested(fabric::Vni vni) const {
   return second != local_counts_.end() && second->first.vni == vni;
 }
 
-// The sightings of `key` changed: its candidate may have, and with it whom others contend with.
-void NetworkView::resolve(const std::string& key) {
-  const auto at = entries_.find(key);
-  CHECK(at != entries_.end());
-  Entry& entry = at->second;
+// What is seen of `entry` changed: its candidate may have, and with it whom others contend with.
+void NetworkView::resolve(Entry& entry) {
   const Sighting* winner = newest(entry);
   std::optional<fabric::Station> candidate;
   if (winner) candidate = winner->attachment.station();
-  if (candidate != entry.candidate) {
-    const std::optional<fabric::Station> before = std::exchange(entry.candidate, candidate);
-    std::set<std::string> touched;
-    if (before) {
-      for (const Claim& claim : claims_of(*before)) {
-        const auto claimed = claims_.find(claim);
-        CHECK(claimed != claims_.end());
-        std::erase(claimed->second, key);
-        touched.insert(claimed->second.begin(), claimed->second.end());
-        if (claimed->second.empty()) claims_.erase(claimed);
-      }
-      if (!candidate || candidate->id != before->id) set_desired(before->id, nullptr);
-    }
-    if (candidate) {
-      for (const Claim& claim : claims_of(*candidate)) {
-        std::vector<std::string>& claimants = claims_[claim];
-        touched.insert(claimants.begin(), claimants.end());
-        claimants.push_back(key);
-      }
-      touched.insert(key);
-    }
-    for (const std::string& other : touched) decide(other);
+  if (candidate == entry.candidate) return;
+  std::vector<Entry*> touched;
+  withdraw_claims(entry, touched);
+  if (entry.candidate && (!candidate || candidate->id != entry.candidate->id))
+    set_desired(entry.candidate->id, nullptr);
+  entry.candidate = std::move(candidate);
+  make_claims(entry, touched);
+  std::vector<const Entry*> decided;
+  for (const Entry* other : touched) {
+    if (std::ranges::find(decided, other) != decided.end()) continue;
+    decided.push_back(other);
+    decide(*other);
   }
-  if (entry.sightings.empty()) entries_.erase(at);
+}
+
+void NetworkView::withdraw_claims(Entry& entry, std::vector<Entry*>& touched) {
+  for (const Claims::value_type* claim : entry.claims) {
+    const auto at = claims_.find(claim->first);
+    std::erase(at->second, &entry);
+    touched.insert(touched.end(), at->second.begin(), at->second.end());
+    if (at->second.empty()) claims_.erase(at);
+  }
+  entry.claims.clear();
+}
+
+void NetworkView::make_claims(Entry& entry, std::vector<Entry*>& touched) {
+  if (!entry.candidate) return;
+  for (Claim& claim : claims_of(*entry.candidate)) {
+    const auto at = claims_.try_emplace(std::move(claim)).first;
+    touched.insert(touched.end(), at->second.begin(), at->second.end());
+    at->second.push_back(&entry);
+    entry.claims.push_back(&*at);
+  }
+  touched.push_back(&entry);
 }
 
 // Someone sees this uid no longer; perhaps nobody does.
-void NetworkView::release(const std::string& uid) {
-  const auto key = keys_.find(uid);
-  if (key == keys_.end()) return;
-  const auto entry = entries_.find(key->second);
-  const bool seen = entry != entries_.end() &&
-                    std::ranges::any_of(entry->second.sightings, [&](const Sighting& sighting) {
-                      return sighting.attachment.uid == uid;
-                    });
-  if (!seen) keys_.erase(key);
+void NetworkView::release(const Entry& entry, const std::string& uid) {
+  const bool seen = std::ranges::any_of(entry.sightings, [&](const Sighting& sighting) {
+    return sighting.attachment.uid == uid;
+  });
+  if (!seen) by_uid_.erase(uid);
 }
 
-void NetworkView::decide(const std::string& key) {
-  const Entry& entry = entries_.find(key)->second;
+void NetworkView::decide(const Entry& entry) {
   if (!entry.candidate) return;
   const fabric::Station& station = *entry.candidate;
-  bool alone = !contested(station.vni);
-  for (const Claim& claim : claims_of(station)) alone = alone && claims_.at(claim).size() == 1;
+  const bool alone =
+      !contested(station.vni) && std::ranges::all_of(entry.claims, [](const auto* claim) {
+        return claim->second.size() == 1;
+      });
   set_desired(station.id, alone ? &station : nullptr);
-  if (!alone && station.local()) changed_.insert(station.id);  // with whom may have changed
+  if (!alone && station.local()) changed_.push_back(station.id);  // with whom may have changed
 }
 
 void NetworkView::decide_all(fabric::Vni vni) {
-  std::vector<std::string> keys;
   for (const auto& [key, entry] : entries_)
-    if (entry.candidate && entry.candidate->vni == vni) keys.push_back(key);
-  for (const std::string& key : keys) decide(key);
+    if (entry.candidate && entry.candidate->vni == vni) decide(entry);
 }
 
 void NetworkView::set_desired(const std::string& uid, const fabric::Station* station) {
-  const auto at = desired_.find(uid);
   if (!station) {
-    if (at == desired_.end()) return;
-    changed_.insert(uid);
-    desired_.erase(at);
+    if (desired_.erase(uid) > 0) changed_.push_back(uid);
     return;
   }
-  if (at != desired_.end() && at->second == *station) return;
-  changed_.insert(uid);
-  desired_.insert_or_assign(uid, *station);
+  const auto [at, is_new] = desired_.try_emplace(uid, *station);
+  if (!is_new && at->second == *station) return;
+  if (!is_new) at->second = *station;
+  changed_.push_back(uid);
 }
 
 std::vector<Network> NetworkView::relevant() const {
@@ -208,49 +206,47 @@ std::vector<Network> NetworkView::relevant() const {
 }
 
 std::vector<std::string> NetworkView::take_changed() {
-  const std::set<std::string> changed = std::exchange(changed_, {});
-  return {changed.begin(), changed.end()};
+  std::vector<std::string> changed = std::exchange(changed_, {});
+  std::ranges::sort(changed);
+  changed.erase(std::ranges::unique(changed).begin(), changed.end());
+  return changed;
 }
 
 std::vector<std::string> NetworkView::problems(std::string_view uid) const {
-  const Attachment* attachment = find(uid);
-  if (!attachment) return {};
-  const Entry& entry = entries_.find(attachment->key)->second;
-  if (!entry.candidate) return {};
-  const fabric::Station& station = *entry.candidate;
+  const auto at = by_uid_.find(uid);
+  if (at == by_uid_.end() || !at->second->candidate || at->second->candidate->id != uid) return {};
+  const Entry& entry = *at->second;
   std::vector<std::string> problems;
-  if (contested(station.vni)) {
-    problems.push_back("virtual network " + std::to_string(station.vni) +
+  if (contested(entry.candidate->vni)) {
+    problems.push_back("virtual network " + std::to_string(entry.candidate->vni) +
                        " is used in several namespaces on this node");
   }
-  for (const Claim& claim : claims_of(station)) {
-    const std::vector<std::string>& claimants = claims_.at(claim);
+  for (const auto* claim : entry.claims) {
+    const auto& [what, claimants] = *claim;
     if (claimants.size() == 1) continue;
-    std::set<std::string> others(claimants.begin(), claimants.end());
-    others.erase(attachment->key);
-    problems.push_back(text_of(claim.what) + " in virtual network " + std::to_string(claim.vni) +
+    std::set<std::string> others;
+    for (const Entry* other : claimants)
+      if (other != &entry) others.insert(newest(*other)->attachment.key);
+    problems.push_back(text_of(what.what) + " in virtual network " + std::to_string(what.vni) +
                        " is also claimed by " + *others.begin());
   }
   return problems;
 }
 
-const NetworkView::Entry* NetworkView::entry_of(std::string_view uid) const {
-  const auto key = keys_.find(uid);
-  if (key == keys_.end()) return nullptr;
-  const auto entry = entries_.find(key->second);
-  return entry == entries_.end() ? nullptr : &entry->second;
+const NetworkView::Sighting* NetworkView::newest(std::string_view uid) const {
+  const auto at = by_uid_.find(uid);
+  const Sighting* seen = at == by_uid_.end() ? nullptr : newest(*at->second);
+  return seen && seen->attachment.uid == uid ? seen : nullptr;
 }
 
 const Attachment* NetworkView::find(std::string_view uid) const {
-  const Entry* entry = entry_of(uid);
-  const Sighting* seen = entry ? newest(*entry) : nullptr;
-  return seen && seen->attachment.uid == uid ? &seen->attachment : nullptr;
+  const Sighting* seen = newest(uid);
+  return seen ? &seen->attachment : nullptr;
 }
 
 std::uint64_t NetworkView::known_up_to(std::string_view uid) const {
-  const Entry* entry = entry_of(uid);
-  const Sighting* seen = entry ? newest(*entry) : nullptr;
-  if (!seen || seen->attachment.uid != uid) return std::numeric_limits<std::uint64_t>::max();
+  const Sighting* seen = newest(uid);
+  if (!seen) return std::numeric_limits<std::uint64_t>::max();
   const auto reached = reached_.find(seen->source);
   return reached == reached_.end() ? 0 : reached->second;
 }

@@ -74,42 +74,48 @@ class NetworkView {
     Source source;
     Attachment attachment;
   };
-  struct Entry {
-    std::vector<Sighting> sightings;  // at most one of each source; nearly always one
-    std::optional<fabric::Station> candidate;
-  };
   // An address or a MAC of a VNI. Whoever has it alone may be carried.
   struct Claim {
     fabric::Vni vni;
     std::variant<Ip, Mac> what;
     auto operator<=>(const Claim&) const = default;
   };
+  struct Entry;
+  using Claims = std::map<Claim, std::vector<Entry*>>;
+  // What is known under one key. Stays where it is as long as anybody sees it.
+  struct Entry {
+    std::vector<Sighting> sightings{};  // at most one of each source; nearly always one
+    std::optional<fabric::Station> candidate{};
+    std::vector<const Claims::value_type*> claims{};  // those of the candidate
+  };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
   static std::vector<Claim> claims_of(const fabric::Station& station);
   static const Sighting* newest(const Entry& entry);
-  const Entry* entry_of(std::string_view uid) const;
-  Sighting* sighting(Entry& entry, const Source& source);
+  const Sighting* newest(std::string_view uid) const;
+  static Sighting* sighting(Entry& entry, const Source& source);
   void remove(Entries::iterator at, const Source& source);
   void count_local(const Attachment& attachment, int by);
   void count_network(const Network& network, int by);
   void forget_network(const Network& network);
-  void resolve(const std::string& key);
-  void release(const std::string& uid);
-  void decide(const std::string& key);
+  void resolve(Entry& entry);
+  void withdraw_claims(Entry& entry, std::vector<Entry*>& touched);
+  void make_claims(Entry& entry, std::vector<Entry*>& touched);
+  void release(const Entry& entry, const std::string& uid);
+  void decide(const Entry& entry);
   void decide_all(fabric::Vni vni);
   void set_desired(const std::string& uid, const fabric::Station* station);
   bool contested(fabric::Vni vni) const;
 
   Entries entries_;  // by key
-  std::map<Claim, std::vector<std::string>> claims_;
+  Claims claims_;
   std::map<Source, std::uint64_t> reached_;
   std::map<Network, std::size_t> local_counts_;
   std::size_t local_total_ = 0;
   std::uint64_t relevance_ = 0;
-  StringMap<std::string> keys_;  // of every uid that is seen
+  StringMap<Entry*> by_uid_;  // of every uid that is seen
   fabric::Desired desired_;
-  std::set<std::string> changed_;
+  std::vector<std::string> changed_;
 };
 
 }  // namespace fairlead::agent

@@ -81,9 +81,9 @@ class Informer final : private ObjectSink {
     std::map<std::string, std::set<std::string>> keys;
   };
 
-  static Ref decode(Json object, const std::string& key) {
+  static Ref decode(const Json& object, const std::string& key) {
     if constexpr (std::is_same_v<T, Json>) {
-      return std::make_shared<const Json>(std::move(object));
+      return std::make_shared<const Json>(object);
     } else {
       Result<T> decoded = resource::decode<T>(object);
       if (decoded) return std::make_shared<const T>(std::move(*decoded));
@@ -94,9 +94,9 @@ class Informer final : private ObjectSink {
 
   void replace(std::vector<Json> list, const std::string&) override {
     std::set<std::string, std::less<>> present;
-    for (Json& object : list) {
+    for (const Json& object : list) {
       present.insert(object_key(object));
-      put(std::move(object));
+      put(object);
     }
     std::vector<std::string> gone;
     for (const auto& [key, object] : objects_)
@@ -104,9 +104,9 @@ class Informer final : private ObjectSink {
     for (const std::string& key : gone) set(key, nullptr);
     if (!std::exchange(synced_, true)) synced_signal_.notify();
   }
-  void put(Json object) override {
+  void put(const Json& object) override {
     std::string key = object_key(object);
-    Ref decoded = decode(std::move(object), key);
+    Ref decoded = decode(object, key);
     if (decoded) set(key, std::move(decoded));
   }
   void erase(const Json& last_state) override { set(object_key(last_state), nullptr); }

@@ -98,7 +98,7 @@ Task<Result<>> Reflector::watch_once() {
     switch (event->type) {
       case WatchEvent::Type::added:
       case WatchEvent::Type::modified:
-        sink_.put(std::move(event->object));
+        sink_.put(event->object);
         break;
       case WatchEvent::Type::deleted:
         sink_.erase(event->object);

@@ -22,7 +22,8 @@ class ObjectSink {
   virtual ~ObjectSink() = default;
   // This is everything there is, as of that version.
   virtual void replace(std::vector<Json> objects, const std::string& version) = 0;
-  virtual void put(Json object) = 0;
+  // Both are there during the call only; a copy may be kept.
+  virtual void put(const Json& object) = 0;
   virtual void erase(const Json& last_state) = 0;
   // Nothing else has happened up to that version.
   virtual void reached(const std::string& version) { (void)version; }

@@ -271,29 +271,29 @@ class RestClient::LineStream final : public WatchStream {
   }
 
  private:
+  static std::optional<WatchEvent::Type> type_of(std::string_view name) {
+    using enum WatchEvent::Type;
+    if (name == "ADDED") return added;
+    if (name == "MODIFIED") return modified;
+    if (name == "DELETED") return deleted;
+    if (name == "BOOKMARK") return bookmark;
+    return std::nullopt;
+  }
+
   static Result<WatchEvent> decode(std::string_view line) {
-    FL_TRY(wire::ParsedJson parsed, wire::parse_json(line));
-    const std::string_view type = wire::find_string(parsed.value, "type");
+    auto memory = std::make_unique<JsonArena>(2 * line.size());
+    FL_TRY(wire::ParsedJson parsed, wire::parse_json(line, {.memory = memory.get()}));
+    const std::string_view name = wire::find_string(parsed.value, "type");
     Json* object = wire::find(parsed.value, "object");
     if (!object) return fail(Code::corrupt, "a watch event has no object");
-    if (type == "ERROR") {
+    if (name == "ERROR") {
       const Json* code = wire::find(*object, "code");
       return fail(error_of_status(
           code && code->is_int64() ? static_cast<int>(code->get_int64()) : 500, *object));
     }
-    WatchEvent event{.object = std::move(*object)};
-    if (type == "ADDED") {
-      event.type = WatchEvent::Type::added;
-    } else if (type == "MODIFIED") {
-      event.type = WatchEvent::Type::modified;
-    } else if (type == "DELETED") {
-      event.type = WatchEvent::Type::deleted;
-    } else if (type == "BOOKMARK") {
-      event.type = WatchEvent::Type::bookmark;
-    } else {
-      return fail(Code::corrupt, "unknown watch event type");
-    }
-    return event;
+    const std::optional<WatchEvent::Type> type = type_of(name);
+    if (!type) return fail(Code::corrupt, "unknown watch event type");
+    return WatchEvent(*type, std::move(memory), std::move(*object));
   }
 
   std::unique_ptr<http::ClientStream> stream_;

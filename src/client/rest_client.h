@@ -58,7 +58,14 @@ struct ListResult {
 
 struct WatchEvent {
   enum class Type { added, modified, deleted, bookmark };
-  Type type = Type::added;
+  // The order matters when it goes, so it is made and moved, never assigned.
+  WatchEvent(Type what, std::unique_ptr<JsonArena> arena, Json value)
+      : type(what), memory(std::move(arena)), object(std::move(value)) {}
+  WatchEvent(WatchEvent&&) = default;
+  WatchEvent& operator=(WatchEvent&&) = delete;
+
+  Type type;
+  std::unique_ptr<JsonArena> memory;  // of the object
   Json object;
 };
 

@@ -142,7 +142,7 @@ void HostCluster::replace(std::vector<Json> objects, const std::string&) {
   take_or_keep(objects.front());
 }
 
-void HostCluster::put(Json object) { take_or_keep(object); }
+void HostCluster::put(const Json& object) { take_or_keep(object); }
 
 void HostCluster::erase(const Json&) { replace({}, {}); }
 

@@ -56,7 +56,7 @@ class HostCluster final : private client::ObjectSink {
   Result<> take(const Json& config_map);
   void take_or_keep(const Json& config_map);
   void replace(std::vector<Json> objects, const std::string& version) override;
-  void put(Json object) override;
+  void put(const Json& object) override;
   void erase(const Json& last_state) override;
 
   runtime::Runtime& runtime_;

@@ -28,10 +28,10 @@ HostNamespaces::HostNamespaces(runtime::Runtime& runtime, client::RestClient& ho
 
 void HostNamespaces::replace(std::vector<Json> objects, const std::string&) {
   phases_.clear();
-  for (Json& object : objects) put(std::move(object));
+  for (const Json& object : objects) put(object);
 }
 
-void HostNamespaces::put(Json object) {
+void HostNamespaces::put(const Json& object) {
   const bool going = wire::find(object, "metadata.deletionTimestamp") ||
                      wire::find_string(object, "status.phase") == "Terminating";
   phases_[name_of(object)] = going ? Phase::terminating : Phase::active;
@@ -68,7 +68,7 @@ Task<Result<>> HostNamespaces::look_up(std::string name) {
   Task<Result<Json>> asking = host_.get(kNamespaces, "", name);
   Result<Json> found = co_await asking;
   if (found) {
-    put(std::move(*found));
+    put(*found);
   } else if (found.error().code == Code::not_found) {
     phases_.erase(name);
   } else {

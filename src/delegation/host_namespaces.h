@@ -31,7 +31,7 @@ class HostNamespaces final : public apiserver::Admission, private client::Object
  private:
   enum class Phase { active, terminating };
   void replace(std::vector<Json> objects, const std::string& version) override;
-  void put(Json object) override;
+  void put(const Json& object) override;
   void erase(const Json& last_state) override;
   Task<Result<>> look_up(std::string name);
 

@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +28,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "base/string_map.h"
 #include "runtime/channel.h"
 #include "runtime/task.h"
 
@@ -49,10 +49,13 @@ struct Station {
   bool operator==(const Station&) const = default;
 };
 
-// Everything the host should carry, by id. In order: what does not fit is the same every time.
+// Everything the host should carry, by id.
 // REQUIRES: within a VNI no address and no MAC twice (the agent sees to it: of two claimants it
 // desires none).
-using Desired = std::map<std::string, Station, std::less<>>;
+using Desired = StringMap<Station>;
+
+// The ids in order: what does not fit is the same every time.
+std::vector<std::string> ids_of(const Desired& desired);
 
 // What became of one station.
 struct Outcome {

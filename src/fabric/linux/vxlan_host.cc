@@ -269,7 +269,8 @@ std::vector<Outcome> VxlanHost::apply(const Desired& wanted, std::span<const std
 // when the station is brought.
 std::set<std::string> VxlanHost::fill(const Desired& desired) {
   std::set<std::string> missing;
-  for (const auto& [id, station] : desired) {
+  for (const std::string& id : ids_of(desired)) {
+    const Station& station = desired.find(id)->second;
     const auto end = ends_.find(id);
     if (!check(station) || (station.local() && end == ends_.end())) continue;
     if (station.local() && plan_end(&station, &end->second, Extent::host).remove) continue;
@@ -295,7 +296,7 @@ Result<Audit> VxlanHost::audit(const Desired& desired) {
     if (!desired.contains(id)) surplus.push_back(id);
   audit.unexpected += surplus.size();
   std::vector<std::string> ids = surplus;
-  for (const auto& [id, station] : desired) ids.push_back(id);
+  std::ranges::copy(ids_of(desired), std::back_inserter(ids));
   for (const std::string& id : ids) {
     bool changed = false;
     Outcome outcome = bring(desired, id, Extent::host, leaving, changed);

@@ -98,7 +98,8 @@ Task<Result<Audit>> OvsFabric::audit(const Desired& desired) {
       ++audit.unexpected;
     }
   }
-  for (const auto& [id, station] : desired) {
+  for (const std::string& id : ids_of(desired)) {
+    const Station& station = desired.find(id)->second;
     if (station.local()) expected_links.insert(host_interface_name(station.interface));
     if (is_complete(station, observed_, tunnel)) continue;
     ids.push_back(id);
