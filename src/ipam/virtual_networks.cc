@@ -31,10 +31,12 @@ VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Cata
       index_(catalog, cache),
       subnets_(runtime, index_),
       releases_(runtime, index_),
+      given_(runtime, index_),
       addresses_(runtime, index_, writer, events_, metrics, of(queues, "ipam")),
       quarantine_(runtime, index_, writer, of(queues, "quarantine")) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);
+  writer.add_admission(given_);
   metrics.gauge_of("fairlead_ipam_released_locks",
                    "Addresses that were released and wait for nodes to drop them.",
                    [this] { return static_cast<double>(index_.released(0).size()); });

@@ -11,6 +11,7 @@
 #include "base/metrics.h"
 #include "client/event_recorder.h"
 #include "ipam/address_controller.h"
+#include "ipam/address_interlock.h"
 #include "ipam/network_index.h"
 #include "ipam/quarantine_keeper.h"
 #include "ipam/release_interlock.h"
@@ -39,6 +40,7 @@ class VirtualNetworks {
   NetworkIndex index_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;
+  AddressInterlock given_;
   AddressController addresses_;
   QuarantineKeeper quarantine_;
 };
