@@ -208,6 +208,39 @@ TEST(Addresses, AreNotToBeTalkedInto) {
   EXPECT_EQ(shown("a"), given);
 }
 
+// An attachment to a node that nobody knows says so; the node's agent takes that back, and what an
+// agent said stays.
+TEST(Addresses, UnknownNodesAreTold) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("known", "n1");
+  cluster.attach("unknown", "nowhere");
+  const auto errors = [&](std::string_view name) {
+    const auto got =
+        cluster.ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, name));
+    const Json object = got->json();
+    const Json* host = wire::find(object, "status.errors.host");
+    return host ? wire::encode_json(*host) : std::string();
+  };
+  const std::string told = R"(["Node nowhere is not known: no agent has reported from there"])";
+  EXPECT_EQ(errors("known"), "");
+  EXPECT_EQ(errors("unknown"), told);
+  EXPECT_NE(cluster.lock_path("unknown"), fmt::format("{}/iplocks/v1-7-", kOurs));  // it has one
+  const auto tell = [&](const char* what) {
+    const auto done =
+        cluster.ask("admin", "PATCH", fmt::format("{}/networkattachments/known/status", kOurs),
+                    fmt::format(R"({{"status":{{"errors":{{"host":{}}}}}}})", what), kMerge);
+    EXPECT_EQ(done->status, 200) << done->text;
+  };
+  tell(R"(["broken"])");
+  cluster.ask("admin", "DELETE", fmt::format("{}/subnets/s", kOurs));
+  cluster.runtime.advance(1s);
+  cluster.subnet("s", "10.0.0.0/24");
+  EXPECT_EQ(errors("known"), R"(["broken"])");
+  EXPECT_EQ(errors("unknown"), told);
+}
+
 // What becomes of an attachment is told; the same again is counted, not told anew.
 TEST(Events, TellWhatBecameOfAttachments) {
   Networks cluster;
