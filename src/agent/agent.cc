@@ -288,12 +288,13 @@ HostStatus Agent::wanted_status(const Own& own) const {
     wanted.interface.clear();
     wanted.host.clear();
   }
-  const std::vector<std::string>& command = own.attachment.local->post_create_exec;
   wanted.errors = view_.problems(uid);
   if (!own.error.empty()) wanted.errors.push_back(own.error);
-  if (!hooks_.allowed(command))
-    wanted.errors.push_back("postCreateExec: " + command.front() +
-                            " is not an allowed program on this node");
+  const Local& local = *own.attachment.local;
+  for (const auto& [hook, command] : {std::pair("postCreateExec: ", &local.post_create_exec),
+                                      std::pair("postDeleteExec: ", &local.post_delete_exec)})
+    if (!hooks_.allowed(*command))
+      wanted.errors.push_back(hook + command->front() + " is not an allowed program on this node");
   return wanted;
 }
 

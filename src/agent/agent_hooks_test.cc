@@ -48,6 +48,23 @@ Task<void> AgentHooks::hooks_run() {
            errors->at(0) == "postCreateExec: /bin/other is not an allowed program on this node";
   };
   EXPECT_TRUE(co_await until_object("b", refused));
+
+  // Of the other hook this is told before it is too late, and until it is changed.
+  co_await attach("c", "n1", 5, 2, {{"postDeleteExec", JsonArray{"/bin/other"}}});
+  const std::function<bool(const Json&)> refused_too = [](const Json& object) {
+    const Json* errors = wire::find(object, "status.errors.host");
+    return errors &&
+           errors->at(0) == "postDeleteExec: /bin/other is not an allowed program on this node";
+  };
+  EXPECT_TRUE(co_await until_object("c", refused_too));
+  Json allowed = JsonObject{{"spec", JsonObject{{"postDeleteExec", JsonArray{"/bin/hook"}}}}};
+  const Result<Json> mended = co_await admin_->patch(kAttachments, "default", "c",
+                                                     client::PatchKind::merge, std::move(allowed));
+  EXPECT_TRUE(mended.has_value());
+  const std::function<bool(const Json&)> well = [](const Json& object) {
+    return !wire::find(object, "status.errors.host");
+  };
+  EXPECT_TRUE(co_await until_object("c", well));
   EXPECT_EQ(one_.processes.commands.size(), 2U);
 }
 TEST_F(AgentHooks, HooksRun) { run(hooks_run()); }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ipam/assignment_objects.h"
+#include "resource/network_attachment.h"
 #include "store/transaction.h"
 
 namespace fairlead::ipam {
@@ -16,6 +17,25 @@ namespace {
 // Those of larger transactions get theirs afterwards: each may add two locks and their compares,
 // and the compare of its subnet, and 128 are allowed.
 constexpr std::size_t kMostTogether = 30;
+
+bool same(const Json* a, const Json* b) {
+  const bool has_a = a && !a->is_null();
+  const bool has_b = b && !b->is_null();
+  return has_a == has_b && (!has_a || *a == *b);
+}
+
+// The value at a dotted path becomes `value`, or goes if that is null.
+void put(Json& object, std::string_view path, const Json* value) {
+  JsonObject* members = &object.get_object();
+  for (std::size_t dot; (dot = path.find('.')) != std::string_view::npos;
+       path.remove_prefix(dot + 1))
+    members = &wire::member_object(*members, path.substr(0, dot));
+  if (value) {
+    (*members)[path] = *value;
+  } else {
+    members->erase(path);
+  }
+}
 
 AttachmentFacts facts_of(const apiserver::Admission::Proposal& proposal) {
   const auto text = [&](std::string_view path) {
@@ -52,7 +72,13 @@ class AddressInterlock::Reservation final : public Hold {
 };
 
 Answer<> AddressInterlock::admit(const Proposal& proposal, store::Transaction& transaction) {
-  if (&proposal.kind != &index_.attachments() || proposal.live || !proposal.desired) return {};
+  if (&proposal.kind != &index_.attachments() || !proposal.desired) return {};
+  if (!proposal.live) return give(proposal, transaction);
+  if (proposal.attributes) keep_what_was_given(proposal);
+  return {};
+}
+
+Answer<> AddressInterlock::give(const Proposal& proposal, store::Transaction& transaction) {
   if (proposal.together > kMostTogether) return {};
   const AttachmentFacts attachment = facts_of(proposal);
   if (addresses_.anybody_waits(attachment.subnet_key())) return {};
@@ -99,6 +125,20 @@ Answer<> AddressInterlock::add_lock(Assignment& assignment, bool v4,
   transaction.operations.push_back(
       {store::Operation::Kind::put, std::move(key), watchcache::encode_stored(lock->object)});
   return {};
+}
+
+void AddressInterlock::keep_what_was_given(const Proposal& proposal) const {
+  bool changed = false;
+  for (const std::string& path : resource::attachment_address_fields()) {
+    const Json* given = wire::find(*proposal.live, path);
+    if (same(given, wire::find(*proposal.desired, path))) continue;
+    put(*proposal.desired, path, given);
+    changed = true;
+  }
+  // The section's time is that of what counts.
+  if (changed)
+    proposal.kind.prepare(*proposal.desired, proposal.live, resource::Write::update_status,
+                          runtime_.wall_now());
 }
 
 }  // namespace fairlead::ipam

@@ -52,6 +52,8 @@ std::string text(const Json& object, std::string_view path) {
 
 TEST(AddressInterlock, TheAnswerHasTheAddressesAndTheirLocksExist) {
   Networks cluster;
+  cluster.create("/apis/fairlead.dev/v1alpha1/nodereports",
+                 JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
   cluster.subnet({{"vni", 7}, {"ipv4", "10.0.0.0/24"}, {"ipv6", "fd00::/64"}});
   const Json made = cluster.attach("a");
   const std::string ipv4 = text(made, "status.ipv4"), ipv6 = text(made, "status.ipv6");

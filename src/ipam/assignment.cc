@@ -167,6 +167,7 @@ Assignment decide(NetworkIndex& index, const AttachmentFacts& attachment,
     assignment.vni = subnet->vni;
     assignment.mac = mac_for(index, assignment, attachment);
     assignment.subnet_written = subnet->spec_written;
+    assignment.node_known = index.cache().of(index.reports()).find(attachment.node) != nullptr;
   }
   return assignment;
 }

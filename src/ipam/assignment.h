@@ -32,6 +32,7 @@ struct Assignment {
   Vni vni = 0;  // 0: no address
   Mac mac;
   std::vector<std::string> errors;        // for status.errors.ipam
+  bool node_known = true;                 // an agent has reported from there
   std::vector<std::string> unused_locks;  // keys
   bool exhausted = false;                 // the subnet is full: wait for any address …
   std::vector<Ip> wanted;                 // … or for these, which others hold

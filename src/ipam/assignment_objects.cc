@@ -40,6 +40,10 @@ void fill_status(Json& attachment, const Assignment& assignment) {
   } else {
     errors["ipam"] = JsonArray(assignment.errors.begin(), assignment.errors.end());
   }
+  // There is nobody yet who could say so. An agent that comes takes it back.
+  if (!assignment.node_known)
+    errors["host"] = JsonArray{
+        Json("Node " + assignment.before.node + " is not known: no agent has reported from there")};
   if (errors.empty()) status.erase("errors");
 }
 

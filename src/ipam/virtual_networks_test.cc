@@ -156,6 +156,91 @@ TEST(Quarantine, ReportsAreTheNodesOwn) {
   EXPECT_EQ(cluster.ask("n1", "GET", own)->status, 200);
 }
 
+// Addresses and MACs are the server's to give: who else writes them, a node above all, is not
+// heard; what else the same write says counts.
+TEST(Addresses, AreNotToBeTalkedInto) {
+  Networks cluster;
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  cluster.attach("b", "n2");
+  const std::string a = fmt::format("{}/networkattachments/a", kOurs);
+  const auto shown = [&](std::string_view name) {
+    const auto got =
+        cluster.ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, name));
+    return std::vector<std::string>{got->at("status.ipv4"), got->at("status.macAddress"),
+                                    got->at("status.lockUID")};
+  };
+  const auto address_written = [&] {
+    const Json object = cluster.ask("admin", "GET", a)->json();
+    for (const Json& write : wire::find(object, "extendedMetadata.writes")->get_array())
+      if (wire::find_string(write, "section") == "status.address")
+        return std::string(wire::find_string(write, "serverTime"));
+    return std::string();
+  };
+  const std::vector<std::string> given = shown("a");
+  const std::vector<std::string> others = shown("b");
+  const std::string when = address_written();
+  for (const char* who : {"n1", "admin"}) {
+    const auto patched = cluster.ask(
+        who, "PATCH", a + "/status",
+        fmt::format(R"({{"status":{{"ipv4":"{}","macAddress":"{}","lockUID":"{}","addressVNI":8,)"
+                    R"("ipv6":"fd00::1","addressContention":true,"ifcName":"of-{}",)"
+                    R"("errors":{{"ipam":["no"],"host":["yes"]}}}}}})",
+                    others[0], others[1], others[2], who),
+        kMerge);
+    EXPECT_EQ(patched->status, 200) << patched->text;
+    EXPECT_EQ(shown("a"), given) << who;
+    const auto got = cluster.ask("admin", "GET", a);
+    EXPECT_EQ(wire::find(got->json(), "status.addressVNI")->to_number<int>(), 7);
+    EXPECT_EQ(got->at("status.ipv6"), "");
+    EXPECT_EQ(wire::find(got->json(), "status.addressContention"), nullptr);
+    EXPECT_EQ(wire::find(got->json(), "status.errors.ipam"), nullptr);
+    EXPECT_EQ(got->at("status.ifcName"), fmt::format("of-{}", who));
+    EXPECT_NE(wire::find(got->json(), "status.errors.host"), nullptr);
+    EXPECT_EQ(address_written(), when);
+  }
+  const auto named =
+      cluster.ask("n1", "PATCH", a + "/status",
+                  fmt::format(R"({{"status":{{"macAddress":"{}"}}}})", others[1]), kMerge);
+  EXPECT_EQ(named->at("status.macAddress"), given[1]) << named->text;
+  const auto emptied = cluster.ask("n1", "PATCH", a + "/status", R"({"status":null})", kMerge);
+  EXPECT_EQ(emptied->status, 200) << emptied->text;
+  EXPECT_EQ(shown("a"), given);
+}
+
+// An attachment to a node that nobody knows says so; the node's agent takes that back, and what an
+// agent said stays.
+TEST(Addresses, UnknownNodesAreTold) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("known", "n1");
+  cluster.attach("unknown", "nowhere");
+  const auto errors = [&](std::string_view name) {
+    const auto got =
+        cluster.ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, name));
+    const Json object = got->json();
+    const Json* host = wire::find(object, "status.errors.host");
+    return host ? wire::encode_json(*host) : std::string();
+  };
+  const std::string told = R"(["Node nowhere is not known: no agent has reported from there"])";
+  EXPECT_EQ(errors("known"), "");
+  EXPECT_EQ(errors("unknown"), told);
+  EXPECT_NE(cluster.lock_path("unknown"), fmt::format("{}/iplocks/v1-7-", kOurs));  // it has one
+  const auto tell = [&](const char* what) {
+    const auto done =
+        cluster.ask("admin", "PATCH", fmt::format("{}/networkattachments/known/status", kOurs),
+                    fmt::format(R"({{"status":{{"errors":{{"host":{}}}}}}})", what), kMerge);
+    EXPECT_EQ(done->status, 200) << done->text;
+  };
+  tell(R"(["broken"])");
+  cluster.ask("admin", "DELETE", fmt::format("{}/subnets/s", kOurs));
+  cluster.runtime.advance(1s);
+  cluster.subnet("s", "10.0.0.0/24");
+  EXPECT_EQ(errors("known"), R"(["broken"])");
+  EXPECT_EQ(errors("unknown"), told);
+}
+
 // What becomes of an attachment is told; the same again is counted, not told anew.
 TEST(Events, TellWhatBecameOfAttachments) {
   Networks cluster;

@@ -59,18 +59,28 @@ FieldErrors validate(const Json& object, const Json*, Write write) {
   return errors;
 }
 
-// The MAC is assigned together with the addresses, so it belongs to their section.
 std::vector<Section> sections() {
   return {{"spec", {"spec"}},
-          {"status.address",
-           {"status.lockUID", "status.ipv6LockUID", "status.addressVNI", "status.ipv4",
-            "status.ipv6", "status.macAddress", "status.addressContention",
-            "status.subnetCreationTime", "status.errors.ipam"}},
+          {"status.address", attachment_address_fields()},
           {"status.impl", {"status.ifcName", "status.hostIP", "status.errors.host"}},
           {"status.execReport", {"status.postCreateExecReport"}}};
 }
 
 }  // namespace
+
+// The MAC is assigned together with the addresses, so it belongs to their section.
+const std::vector<std::string>& attachment_address_fields() {
+  static const std::vector<std::string> kFields = {"status.lockUID",
+                                                   "status.ipv6LockUID",
+                                                   "status.addressVNI",
+                                                   "status.ipv4",
+                                                   "status.ipv6",
+                                                   "status.macAddress",
+                                                   "status.addressContention",
+                                                   "status.subnetCreationTime",
+                                                   "status.errors.ipam"};
+  return kFields;
+}
 
 Kind network_attachment_kind() {
   Schema schema = schema_of<NetworkAttachment>();

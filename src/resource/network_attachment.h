@@ -153,6 +153,9 @@ struct NetworkAttachment {
   }
 };
 
+// What the address controller alone decides: the section status.address, as dotted paths.
+const std::vector<std::string>& attachment_address_fields();
+
 Kind network_attachment_kind();
 
 }  // namespace fairlead::resource

@@ -67,13 +67,19 @@ refuse "a relative program" '--allowed-program sh: must be an absolute path' \
 refuse "an unknown fabric" 'fabric' "$FAIRLEAD" agent --host-ip 192.0.2.1 --join-dir "$WORK/a1" --fabric string
 expect "help has examples" 'Examples' "$FAIRLEAD" agent --help
 
-# --- two nodes
+# --- two nodes, and an attachment that was there before them
+attach early a1 10
+wait_until 20 "word on the node" is early '.status.errors.host[0]' \
+  'Node a1 is not known: no agent has reported from there'
 start_agent a1 192.0.2.1
 first=$AGENT_PID
 start_agent a2 192.0.2.2
 second=$AGENT_PID
 agent_ready a1
 agent_ready a2
+wait_until 20 "early ready" filled early .status.ifcName
+equal "the node is known" "$(field early .status.errors.host)" ""
+kubectl delete na early >/dev/null
 refuse "a second agent on the node" 'agent.lock is held by another agent of this node \(pid '"$first"'\)' \
   "$FAIRLEAD" agent --join-dir "$WORK/a1" --host-ip 192.0.2.1 --metrics-listen none
 attach x a1 11
@@ -113,6 +119,10 @@ expect "told" 'output beyond 1000 bytes dropped' field flood .status.postCreateE
 wait_until 20 "refusal" is bad '.status.errors.host[0]' \
   'postCreateExec: /bin/sh is not an allowed program on this node'
 equal "it has its interface" "$(field bad .status.hostIP)" 192.0.2.1
+attach bad-end a1 18 ', "postDeleteExec": ["/bin/sh", "-c", "id"]'
+wait_until 20 "refusal of the other hook" is bad-end '.status.errors.host[0]' \
+  'postDeleteExec: /bin/sh is not an allowed program on this node'
+kubectl delete na bad-end >/dev/null
 wait_until 20 "end ready" filled end .status.ifcName
 kubectl patch na end --type=merge -p '{"spec": {"postDeleteExec": ["'"$WORK/hook"'", "mark", "'"$WORK/marks"'", "new"]}}' >/dev/null
 kubectl delete na end >/dev/null

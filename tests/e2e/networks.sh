@@ -25,7 +25,9 @@ apply attachment early n1 s1
 wait_until 20 "word on the missing subnet" has na early .status.errors.ipam 'Subnet s1 does not exist'
 apply subnet s1 7 '"ipv4": "10.0.0.0/29", "ipv6": "fd00::/64"'
 addressed early
-equal "the error is gone" "$(field na early .status.errors)" ""
+equal "the error is gone" "$(field na early .status.errors.ipam)" ""
+equal "nobody is there to carry it" "$(field na early .status.errors.host)" \
+  '["Node n1 is not known: no agent has reported from there"]'
 expect "both families" '^fd00::' field na early .status.ipv6
 ip=$(field na early .status.ipv4)
 # shellcheck disable=SC2086  # four numbers
