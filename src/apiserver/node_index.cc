@@ -28,8 +28,13 @@ NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& c
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind != attachments_) return;
-    count(event.before().get(), -1);
-    count(event.after().get(), +1);
+    const watchcache::Object *before = event.before().get(), *after = event.after().get();
+    const bool stays = before && after &&
+                       before->fields[node_field_] == after->fields[node_field_] &&
+                       before->fields[vni_field_] == after->fields[vni_field_];
+    if (stays) return;
+    count(before, -1);
+    count(after, +1);
   });
 }
 
@@ -49,12 +54,11 @@ void NodeIndex::count(const watchcache::Object* attachment, int by) {
   if (!attachment) return;
   Seat seat = seat_of(*attachment);
   if (seat.vni == 0) return;
-  const std::pair key(std::move(seat.node), seat.vni);
-  if (by > 0) {
-    ++seats_[key];
-  } else if (const auto at = seats_.find(key); at != seats_.end() && --at->second == 0) {
-    seats_.erase(at);
-  }
+  const auto node = seats_.try_emplace(std::move(seat.node)).first;
+  std::size_t& count = node->second[seat.vni];
+  count += static_cast<std::size_t>(by);
+  if (count == 0) node->second.erase(seat.vni);
+  if (node->second.empty()) seats_.erase(node);
 }
 
 NodeIndex::Placement NodeIndex::placement(std::string_view node, std::string_view namespace_name,
@@ -66,7 +70,8 @@ NodeIndex::Placement NodeIndex::placement(std::string_view node, std::string_vie
 }
 
 bool NodeIndex::relevant(std::string_view node, std::uint32_t vni) const {
-  return seats_.contains(std::pair(std::string(node), vni));
+  const auto at = seats_.find(node);
+  return at != seats_.end() && at->second.contains(vni);
 }
 
 std::uint32_t NodeIndex::network_of(std::string_view namespace_name,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/key_map.h"
 #include "identity/authorizer.h"
 #include "resource/catalog.h"
 #include "watchcache/watch_cache.h"
@@ -41,7 +42,7 @@ class NodeIndex final : public identity::NodeFacts {
   watchcache::WatchCache& cache_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
-  std::map<std::pair<std::string, std::uint32_t>, std::size_t, std::less<>> seats_;
+  KeyMap<std::map<std::uint32_t, std::size_t>> seats_;  // by node and network, how many
 };
 
 }  // namespace fairlead::apiserver

@@ -10,12 +10,12 @@
 // several servers may run it at once. Owners of kinds that are not stored here count as existing.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "apiserver/object_writer.h"
+#include "base/key_map.h"
 #include "client/work_queue.h"
 #include "controllers/object_id.h"
 #include "resource/catalog.h"
@@ -62,7 +62,7 @@ class GarbageCollector {
   watchcache::WatchCache& cache_;
   apiserver::ObjectWriter& writer_;
   client::WorkQueue<ObjectId> queue_;
-  std::map<std::string, std::set<ObjectId>> dependents_;  // by the owner's uid
+  KeyMap<std::set<ObjectId>> dependents_;  // by the owner's uid
 };
 
 }  // namespace fairlead::controllers

@@ -187,17 +187,25 @@ void NetworkIndex::forget_mac(const std::string& attachment_key) {
 }
 
 void NetworkIndex::take_in_attachment(const std::string& key, const ObjectRef& after) {
+  std::optional<AttachmentFacts> facts;
+  if (after) facts = attachment_facts(*after);
+  const bool has_mac = facts && facts->vni != 0 && facts->ipv4.empty();
+  const auto known = attachment_by_key_.find(key);
+  // Most changes are of what is not kept here.
+  if (known != attachment_by_key_.end() && facts == known->second && !has_mac) return;
+
   std::optional<AttachmentFacts> before;
-  if (auto node = attachment_by_key_.extract(key)) before = std::move(node.mapped());
-  if (before) {
+  if (known != attachment_by_key_.end()) {
+    before = std::move(known->second);
     note_attachment(*before, -1);
     forget_mac(key);
+    if (!facts) attachment_by_key_.erase(known);
   }
   const AttachmentFacts* now = nullptr;
-  if (after) {
-    now = &attachment_by_key_.emplace(key, attachment_facts(*after)).first->second;
+  if (facts) {
+    now = &attachment_by_key_.insert_or_assign(key, std::move(*facts)).first->second;
     note_attachment(*now, 1);
-    if (now->vni != 0 && now->ipv4.empty()) note_mac(*after, now->vni);
+    if (has_mac) note_mac(*after, now->vni);
   }
   for (const Listener& listener : listeners_)
     if (listener.attachment) listener.attachment(before ? &*before : nullptr, now);
@@ -252,15 +260,18 @@ void NetworkIndex::forget_version(const LockFacts& lock) {
 
 void NetworkIndex::take_in_lock(const std::string& key, const ObjectRef& after) {
   std::optional<LockFacts> before;
-  if (auto node = lock_by_key_.extract(key)) before = std::move(node.mapped());
+  const auto known = lock_by_key_.find(key);
+  if (known != lock_by_key_.end()) before = std::move(known->second);
   std::optional<LockFacts> facts = after ? lock_facts(*after) : std::nullopt;
   // A change of the same lock must not free its address in between.
   if (before) forget_version(*before);
   if (before && !facts) note_lock(*before, false);
   const LockFacts* now = nullptr;
   if (facts) {
-    now = &lock_by_key_.emplace(key, std::move(*facts)).first->second;
+    now = &lock_by_key_.insert_or_assign(key, std::move(*facts)).first->second;
     note_lock(*now, true);
+  } else if (before) {
+    lock_by_key_.erase(known);
   }
   for (const Listener& listener : listeners_)
     if (listener.lock) listener.lock(before ? &*before : nullptr, now);

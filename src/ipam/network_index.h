@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/ip.h"
+#include "base/key_map.h"
+#include "base/string_map.h"
 #include "ipam/address_set.h"
 #include "ipam/subnet_rules.h"
 #include "resource/catalog.h"
@@ -53,6 +55,7 @@ struct AttachmentFacts {
 
   std::string key() const { return namespace_name + "/" + name; }
   std::string subnet_key() const { return namespace_name + "/" + subnet; }
+  bool operator==(const AttachmentFacts&) const = default;
 };
 
 struct LockFacts {
@@ -124,9 +127,6 @@ class NetworkIndex {
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
 
  private:
-  template <class Facts>
-  using ByKey = std::map<std::string, Facts, std::less<>>;
-
   SubnetFacts subnet_facts(const watchcache::Object& object) const;
   AttachmentFacts attachment_facts(const watchcache::Object& object) const;
   std::optional<LockFacts> lock_facts(const watchcache::Object& object) const;
@@ -149,12 +149,12 @@ class NetworkIndex {
   watchcache::WatchCache& cache_;
   std::vector<Listener> listeners_;
 
-  ByKey<SubnetFacts> subnet_by_key_;
-  ByKey<AttachmentFacts> attachment_by_key_;
-  ByKey<LockFacts> lock_by_key_;
+  KeyMap<SubnetFacts> subnet_by_key_;
+  KeyMap<AttachmentFacts> attachment_by_key_;
+  KeyMap<LockFacts> lock_by_key_;
   std::map<Vni, std::set<std::string>> subnets_by_vni_;
-  ByKey<std::set<std::string>> attachments_by_subnet_;
-  ByKey<std::set<std::string>> locks_by_owner_;
+  KeyMap<std::set<std::string>> attachments_by_subnet_;
+  StringMap<std::set<std::string>> locks_by_owner_;
   std::map<std::pair<Vni, Ip>, std::set<std::string>> locks_by_address_;
   std::map<Vni, std::map<std::string, const LockFacts*>> released_by_vni_;
   std::map<Vni, std::set<std::string>> idle_by_vni_;
@@ -162,7 +162,7 @@ class NetworkIndex {
   std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;
   std::map<std::pair<Vni, bool>, AddressSet> taken_;
   std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address
-  ByKey<std::pair<Vni, Mac>> mac_of_;                // the same, by attachment
+  KeyMap<std::pair<Vni, Mac>> mac_of_;               // the same, by attachment
 };
 
 }  // namespace fairlead::ipam

@@ -93,17 +93,19 @@ KindCache::KindCache(const resource::Kind& kind, HistoryLimits limits)
     : kind_(kind), limits_(limits) {}
 
 ObjectRef KindCache::find(std::string_view key) const {
-  const auto at = objects_.find(key);
-  return at == objects_.end() ? nullptr : at->second;
+  const auto at = by_key_.find(key);
+  return at == by_key_.end() ? nullptr : at->second->second;
 }
 
 void KindCache::reset(std::vector<ObjectRef> objects, store::Revision revision) {
+  by_key_.clear();
   objects_.clear();
   object_bytes_ = 0;
   for (ObjectRef& object : objects) {
     object_bytes_ += object->json.size();
     std::string key = object->key();
-    objects_.emplace_hint(objects_.end(), std::move(key), std::move(object));
+    const auto at = objects_.emplace_hint(objects_.end(), std::move(key), std::move(object));
+    by_key_.emplace(at->first, at);
   }
   history_.clear();
   history_bytes_ = 0;
@@ -115,7 +117,13 @@ void KindCache::reset(std::vector<ObjectRef> objects, store::Revision revision) 
 }
 
 void KindCache::apply_put(ObjectRef object) {
-  ObjectRef& slot = objects_[object->key()];
+  std::string key = object->key();
+  auto known = by_key_.find(key);
+  if (known == by_key_.end()) {
+    const auto at = objects_.try_emplace(std::move(key)).first;
+    known = by_key_.emplace(at->first, at).first;
+  }
+  ObjectRef& slot = known->second->second;
   object_bytes_ += object->json.size();
   if (slot) object_bytes_ -= slot->json.size();
   ObjectRef before = std::exchange(slot, object);
@@ -124,10 +132,12 @@ void KindCache::apply_put(ObjectRef object) {
 }
 
 void KindCache::apply_erase(std::string_view key, store::Place place) {
-  const auto at = objects_.find(key);
-  CHECK(at != objects_.end());  // every erasure in a store is of a key that exists
+  const auto known = by_key_.find(key);
+  CHECK(known != by_key_.end());  // every erasure in a store is of a key that exists
+  const Objects::iterator at = known->second;
   ObjectRef before = std::move(at->second);
   object_bytes_ -= before->json.size();
+  by_key_.erase(known);
   objects_.erase(at);
   record(std::make_shared<Event>(std::move(before), nullptr, place));
 }

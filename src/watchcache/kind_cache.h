@@ -16,9 +16,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fifo.h"
+#include "base/key_map.h"
 #include "resource/kind.h"
 #include "runtime/channel.h"
 #include "watchcache/event.h"
@@ -131,7 +134,9 @@ class KindCache {
 
   const resource::Kind& kind_;
   HistoryLimits limits_;
-  Objects objects_;
+  Objects objects_;  // in the order of lists
+  // The same for finding one: with thousands of objects the tree's path is not in any cache.
+  std::unordered_map<std::string_view, Objects::iterator, SecretHash, std::equal_to<>> by_key_;
   std::size_t object_bytes_ = 0;
   std::deque<EventRef> history_;
   std::size_t history_bytes_ = 0;
