@@ -174,6 +174,12 @@ void remove_ownerless_metadata(FieldSet& fields) {
   fields = fields.subtract(ownerless);
 }
 
+bool is_trackable(const resource::Kind& kind, std::string_view subresource,
+                  std::string_view member) {
+  if (member == "extendedMetadata") return false;
+  return !kind.has_status || (member == "status") == (subresource == "status");
+}
+
 void keep_trackable(const resource::Kind& kind, std::string_view subresource, FieldSet& fields) {
   // Kept by the server, whatever a client sends; nobody's to own.
   if (fields.find("f:extendedMetadata")) {
@@ -234,8 +240,9 @@ void merge_oldest_updaters(ManagedEntries& entries) {
 ManagedEntry whole_object_entry(const resource::Kind& kind, const Json& object,
                                 const Writer& writer) {
   static const Json nothing = JsonObject();
-  FieldSet fields = compare_objects(kind.schema, nothing, object).changed;
-  keep_trackable(kind, writer.subresource, fields);
+  FieldSet fields = compare_objects(kind.schema, nothing, object, [&](std::string_view member) {
+                      return is_trackable(kind, writer.subresource, member);
+                    }).changed;
   remove_ownerless_metadata(fields);
   disown_structs(kind, fields);
   return entry_of(kind, writer, std::move(fields));
@@ -253,9 +260,9 @@ void track_update(const resource::Kind& kind, const Json& live, Json& object,
   // An object that nobody tracked so far, or that was reset, stays untracked until the first apply.
   if (entries.empty()) return;
 
-  Comparison comparison = compare_objects(kind.schema, live, object);
-  keep_trackable(kind, writer.subresource, comparison.changed);
-  keep_trackable(kind, writer.subresource, comparison.removed);
+  Comparison comparison = compare_objects(kind.schema, live, object, [&](std::string_view member) {
+    return is_trackable(kind, writer.subresource, member);
+  });
   remove_ownerless_metadata(comparison.changed);
   const FieldSet& changed = comparison.changed;
   for (ManagedEntry& entry : entries) {

@@ -112,9 +112,9 @@ class Application {
     if (!merged) return refuse(bad_request(merged.error().message));
     Json object = last_applied.empty() ? std::move(*merged) : prune(*merged, last_applied);
 
-    Comparison comparison = compare_objects(kind_.schema, live_, object);
-    keep_trackable(kind_, mine_.subresource, comparison.changed);
-    keep_trackable(kind_, mine_.subresource, comparison.removed);
+    Comparison comparison = compare_objects(
+        kind_.schema, live_, object,
+        [&](std::string_view member) { return is_trackable(kind_, mine_.subresource, member); });
     if (auto refused = take_from_others(comparison); !refused) {
       return std::unexpected(std::move(refused).error());
     }

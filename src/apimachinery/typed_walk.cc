@@ -147,9 +147,13 @@ struct LevelDifference {
   }
 };
 
-Difference compare_maps(const Schema* schema, const JsonObject& before, const JsonObject& after) {
+using MemberFilter = std::function<bool(std::string_view)>;
+
+Difference compare_maps(const Schema* schema, const JsonObject& before, const JsonObject& after,
+                        const MemberFilter& looked_at = {}) {
   LevelDifference level;
   for (const auto& member : after) {
+    if (looked_at && !looked_at(member.key())) continue;
     const Json* old_value = before.if_contains(member.key());
     // Scalars that stayed are the common case; they need no element.
     if (old_value && !old_value->is_structured() && !member.value().is_structured() &&
@@ -160,7 +164,7 @@ Difference compare_maps(const Schema* schema, const JsonObject& before, const Js
                   &member.value());
   }
   for (const auto& member : before) {
-    if (after.contains(member.key())) continue;
+    if (after.contains(member.key()) || (looked_at && !looked_at(member.key()))) continue;
     level.compare(field_element(member.key()), member_schema(schema, member.key()), &member.value(),
                   nullptr);
   }
@@ -228,8 +232,10 @@ FieldSet applied_fields(const Schema& schema, const Json& object) {
   return fields_of(&schema, object);
 }
 
-Comparison compare_objects(const Schema& schema, const Json& old_object, const Json& new_object) {
-  Difference difference = compare_values(&schema, old_object, new_object);
+Comparison compare_objects(const Schema& schema, const Json& old_object, const Json& new_object,
+                           const MemberFilter& looked_at) {
+  Difference difference =
+      compare_maps(&schema, old_object.as_object(), new_object.as_object(), looked_at);
   return {std::move(difference.removed), std::move(difference.changed)};
 }
 

@@ -5,6 +5,7 @@
 // values the schema does not know are granular maps and atomic lists. Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "apimachinery/field_set.h"
@@ -21,8 +22,10 @@ struct Comparison {
   FieldSet removed;
   FieldSet changed;  // added or modified
 };
+// Only of members of the object itself that `looked_at` wants; default: all.
 Comparison compare_objects(const resource::Schema& schema, const Json& old_object,
-                           const Json& new_object);
+                           const Json& new_object,
+                           const std::function<bool(std::string_view)>& looked_at = {});
 
 // `config` laid over `live`. Fails with invalid when a list of `config` repeats a key or lacks one.
 Result<Json> merge_objects(const resource::Schema& schema, const Json& live, const Json& config);

@@ -134,6 +134,13 @@ Answer<> check_view(const Kind& kind, const Json& object) {
   return {};
 }
 
+void give_identity(const Kind& kind, JsonObject& metadata, resource::Moment now,
+                   const std::function<std::uint64_t()>& random) {
+  metadata["uid"] = random_uuid(random);
+  metadata["creationTimestamp"] = rfc3339(now);
+  if (counts_generation(kind)) metadata["generation"] = 1;
+}
+
 Answer<Change> plan_create_tracked(const WriteContext& context, Json object, bool track) {
   const Kind& kind = *context.kind;
   if (kind.view) {
@@ -152,10 +159,7 @@ Answer<Change> plan_create_tracked(const WriteContext& context, Json object, boo
   const std::string_view base = wire::find_string(object, "metadata.generateName");
   if (wire::find_string(object, "metadata.name").empty() && !base.empty())
     metadata["name"] = apimachinery::generate_name(base, context.random());
-  metadata["uid"] = random_uuid(context.random);
-  metadata["creationTimestamp"] = rfc3339(context.now);
-  if (counts_generation(kind)) metadata["generation"] = 1;
-
+  give_identity(kind, metadata, context.now, context.random);
   if (auto ok = finish(context, object, nullptr, Write::create); !ok) return refuse(ok.error());
   if (track) apimachinery::track_create(kind, object, writer_of(context));
   return Change{.kind = Change::Kind::put, .object = std::move(object), .creates = true};
@@ -199,8 +203,11 @@ void restore_members(JsonObject& to, const JsonObject& from,
   for (const auto& [name, value] : to)
     if (!keep(name) && !from.contains(name)) gone.emplace_back(name);
   for (const std::string& name : gone) to.erase(name);
-  for (const auto& [name, value] : from)
-    if (!keep(name)) to[name] = value;
+  for (const auto& [name, value] : from) {
+    if (keep(name)) continue;
+    Json& member = to[name];
+    if (member != value) member = value;
+  }
 }
 
 // What this endpoint may not write comes from the live object.
@@ -327,6 +334,12 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
 Answer<Change> plan_create(const WriteContext& context, Json object) {
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
   return plan_create_tracked(context, std::move(object), context.tracked);
+}
+
+void complete_new(const Kind& kind, Json& object, resource::Moment now,
+                  const std::function<std::uint64_t()>& random) {
+  give_identity(kind, metadata_of(object), now, random);
+  if (kind.prepare) kind.prepare(object, nullptr, Write::create, now);
 }
 
 Answer<Change> plan_update(const WriteContext& context, const Json* live, Json object) {

@@ -59,6 +59,11 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
 
 Answer<Change> plan_create(const WriteContext& context, Json object);
 
+// Gives an object that the server itself makes, and that therefore need not be checked, what every
+// new object has: uid, creationTimestamp, generation, and what its kind adds.
+void complete_new(const resource::Kind& kind, Json& object, resource::Moment now,
+                  const std::function<std::uint64_t()>& random);
+
 // `live` null: the object is missing (404, or a create where the kind allows it).
 Answer<Change> plan_update(const WriteContext& context, const Json* live, Json object);
 

@@ -280,9 +280,12 @@ class RestClient::LineStream final : public WatchStream {
     return std::nullopt;
   }
 
+  static constexpr std::string_view kNotTold[] = {"object.metadata.managedFields"};
+
   static Result<WatchEvent> decode(std::string_view line) {
     auto memory = std::make_unique<JsonArena>(2 * line.size());
-    FL_TRY(wire::ParsedJson parsed, wire::parse_json(line, {.memory = memory.get()}));
+    FL_TRY(wire::ParsedJson parsed,
+           wire::parse_json(line, {.memory = memory.get(), .skip = kNotTold}));
     const std::string_view name = wire::find_string(parsed.value, "type");
     Json* object = wire::find(parsed.value, "object");
     if (!object) return fail(Code::corrupt, "a watch event has no object");

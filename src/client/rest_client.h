@@ -66,7 +66,7 @@ struct WatchEvent {
 
   Type type;
   std::unique_ptr<JsonArena> memory;  // of the object
-  Json object;
+  Json object;                        // without metadata.managedFields, which are half of it
 };
 
 class WatchStream {

@@ -8,9 +8,7 @@
 
 namespace fairlead::ipam {
 
-using apimachinery::refuse;
 using apiserver::Answer;
-using apiserver::Change;
 
 namespace {
 
@@ -73,30 +71,31 @@ class AddressInterlock::Reservation final : public Hold {
 
 Answer<> AddressInterlock::admit(const Proposal& proposal, store::Transaction& transaction) {
   if (&proposal.kind != &index_.attachments() || !proposal.desired) return {};
-  if (!proposal.live) return give(proposal, transaction);
-  if (proposal.attributes) keep_what_was_given(proposal);
+  if (!proposal.live) {
+    give(proposal, transaction);
+  } else if (proposal.attributes) {
+    keep_what_was_given(proposal);
+  }
   return {};
 }
 
-Answer<> AddressInterlock::give(const Proposal& proposal, store::Transaction& transaction) {
-  if (proposal.together > kMostTogether) return {};
+void AddressInterlock::give(const Proposal& proposal, store::Transaction& transaction) {
+  if (proposal.together > kMostTogether) return;
   const AttachmentFacts attachment = facts_of(proposal);
-  if (addresses_.anybody_waits(attachment.subnet_key())) return {};
+  if (addresses_.anybody_waits(attachment.subnet_key())) return;
   Assignment decided = decide(index_, attachment, [this] { return runtime_.random(); });
-  if (decided.vni == 0) return {};
+  if (decided.vni == 0) return;
 
   auto reservation = std::make_unique<Reservation>(addresses_, std::move(decided));
   Assignment& assignment = reservation->assignment();
   proposal.holds.push_back(std::move(reservation));
   compare_subnet(assignment, transaction);
   for (const bool v4 : {true, false})
-    if (v4 ? assignment.ipv4 : assignment.ipv6)
-      if (Answer<> added = add_lock(assignment, v4, transaction); !added) return added;
+    if (v4 ? assignment.ipv4 : assignment.ipv6) add_lock(assignment, v4, transaction);
   fill_status(*proposal.desired, assignment);
   proposal.kind.prepare(*proposal.desired, nullptr, resource::Write::update_status,
                         runtime_.wall_now());
   assignment.spec_written = write_time(*proposal.desired, "spec");
-  return {};
 }
 
 // Only while the subnet is the one that was decided on.
@@ -108,23 +107,17 @@ void AddressInterlock::compare_subnet(const Assignment& assignment,
     transaction.compares.push_back({std::move(key), subnet->place.revision});
 }
 
-Answer<> AddressInterlock::add_lock(Assignment& assignment, bool v4,
-                                    store::Transaction& transaction) const {
-  const apiserver::WriteContext context{.kind = &index_.locks(),
-                                        .namespace_name = assignment.before.namespace_name,
-                                        .tracked = false,
-                                        .now = runtime_.wall_now(),
-                                        .random = [this] { return runtime_.random(); }};
-  Answer<Change> lock = apiserver::plan_create(context, lock_for(index_, assignment, v4));
-  if (!lock) return refuse(lock.error());
-  (v4 ? assignment.ipv4 : assignment.ipv6)->lock_uid =
-      wire::find_string(lock->object, "metadata.uid");
-  std::string key = watchcache::store_key(index_.locks(), context.namespace_name,
-                                          wire::find_string(lock->object, "metadata.name"));
+void AddressInterlock::add_lock(Assignment& assignment, bool v4,
+                                store::Transaction& transaction) const {
+  Json lock = lock_for(index_, assignment, v4);
+  apiserver::complete_new(index_.locks(), lock, runtime_.wall_now(),
+                          [this] { return runtime_.random(); });
+  (v4 ? assignment.ipv4 : assignment.ipv6)->lock_uid = wire::find_string(lock, "metadata.uid");
+  std::string key = watchcache::store_key(index_.locks(), assignment.before.namespace_name,
+                                          wire::find_string(lock, "metadata.name"));
   transaction.compares.push_back({key, 0});
   transaction.operations.push_back(
-      {store::Operation::Kind::put, std::move(key), watchcache::encode_stored(lock->object)});
-  return {};
+      {store::Operation::Kind::put, std::move(key), watchcache::encode_stored(lock)});
 }
 
 void AddressInterlock::keep_what_was_given(const Proposal& proposal) const {

@@ -22,10 +22,9 @@ class AddressInterlock final : public apiserver::Admission {
 
  private:
   class Reservation;
-  apiserver::Answer<> give(const Proposal& proposal, store::Transaction& transaction);
+  void give(const Proposal& proposal, store::Transaction& transaction);
   void keep_what_was_given(const Proposal& proposal) const;
-  apiserver::Answer<> add_lock(Assignment& assignment, bool v4,
-                               store::Transaction& transaction) const;
+  void add_lock(Assignment& assignment, bool v4, store::Transaction& transaction) const;
   void compare_subnet(const Assignment& assignment, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;

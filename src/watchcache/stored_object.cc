@@ -13,6 +13,10 @@ constexpr char kFormat = 1;
 constexpr std::string_view kVersionOpen = "\"resourceVersion\":\"";
 constexpr std::string_view kVersionClose = "\",";
 
+// Most of an object is what the cache only passes on.
+constexpr std::string_view kNotLookedAt[] = {"metadata.managedFields", "metadata.annotations",
+                                             "extendedMetadata"};
+
 void append_varint(std::string& out, std::uint64_t value) {
   while (value >= 0x80) {
     out.push_back(static_cast<char>(value | 0x80));
@@ -201,7 +205,7 @@ Result<ObjectRef> decode_stored(const resource::Kind& kind, std::string_view sto
                                 store::Place place) {
   FL_TRY(const Split split, split_stored(stored));
   JsonArena memory(2 * split.text.size());
-  auto parsed = wire::parse_json(split.text, {.memory = &memory});
+  auto parsed = wire::parse_json(split.text, {.memory = &memory, .skip = kNotLookedAt});
   if (!parsed) return fail(Error{Code::corrupt, parsed.error().message}.context("stored object"));
   const Json& value = parsed->value;
 

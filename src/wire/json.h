@@ -7,6 +7,7 @@
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct JsonParseOptions {
   std::size_t max_depth = 100;
   std::size_t max_bytes = 16 << 20;
   boost::json::storage_ptr memory{};  // of the value; default: the heap
+  // Dotted paths of members that are read over: they must be well-formed, but are not in the value.
+  // For who needs little of a large object. Duplicate fields are then not looked for.
+  std::span<const std::string_view> skip{};
 };
 
 struct ParsedJson {

@@ -162,6 +162,27 @@ TEST(Json, DuplicatesAreFoundBehindEscapes) {
 }
 
 // Doubles are read exactly: printing and reading again is the same number.
+TEST(Json, MembersAreReadOver) {
+  constexpr std::string_view kSkip[] = {"metadata.managedFields", "more"};
+  const auto left = [&](std::string_view text) {
+    const auto parsed = parse_json(text, {.skip = kSkip});
+    return parsed ? encode_json(parsed->value) : parsed.error().message;
+  };
+  EXPECT_EQ(left(R"({"metadata":{"managedFields":[{"a":{"b":[1,"x",null]}},2],"name":"n"},"s":1})"),
+            R"({"metadata":{"name":"n"},"s":1})");
+  EXPECT_EQ(left(R"({"more":true,"a":{"more":1,"metadata":{"managedFields":2}}})"),
+            R"({"a":{"more":1,"metadata":{"managedFields":2}}})");
+  EXPECT_EQ(left(R"({"metadata":{"managedFields":"x"}})"), R"({"metadata":{}})");
+  EXPECT_EQ(left(R"({"more":{},"metadata":{"managedFields":[]}})"), R"({"metadata":{}})");
+  // Not these: inside a list, behind another name, a name with a dot, at the root of another value.
+  for (const char* whole :
+       {R"({"metadata":[{"managedFields":1}]})", R"([{"more":1}])", R"({"a":[{"more":1}]})",
+        R"({"x\u0001metadata":{"managedFields":1}})", R"({"metadata.managedFields":1})",
+        R"({"metadata":{"a":{"managedFields":1}}})"})
+    EXPECT_EQ(left(whole), whole);
+  EXPECT_NE(left(R"({"more":{"a":})").find("offset"), std::string::npos);  // still well-formed
+}
+
 TEST(Json, DoublesAreExact) {
   for (const double number : {0.1, 1.0 / 3, 2.2250738585072011e-308, 1.7976931348623157e308,
                               4.9406564584124654e-324, 8.41e21, 900719925474099.5}) {

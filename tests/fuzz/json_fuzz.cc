@@ -18,5 +18,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(encode_json(second->value) == text);
   const auto pretty = parse_json(encode_json_pretty(first->value));
   CHECK(pretty && encode_json(pretty->value) == text);
+
+  // What is read over is left out, and nothing else.
+  constexpr std::string_view kSkip[] = {"a", "b.a", "c.b.a"};
+  const auto partly = parse_json({reinterpret_cast<const char*>(data), size}, {.skip = kSkip});
+  CHECK(partly);
+  fairlead::Json expected = first->value;
+  for (const std::string_view path : kSkip) {
+    const std::size_t dot = path.rfind('.');
+    fairlead::Json* parent =
+        dot == std::string_view::npos ? &expected : find(expected, path.substr(0, dot));
+    if (!parent || !parent->is_object()) continue;
+    fairlead::JsonObject& members = parent->get_object();
+    if (const auto at = members.find(path.substr(dot + 1)); at != members.end())
+      members.stable_erase(at);
+  }
+  CHECK(encode_json(partly->value) == encode_json(expected));
   return 0;
 }
