@@ -17,9 +17,9 @@ namespace fairlead::ipam {
 std::string join_names(const std::set<std::string>& names);
 
 // Who must drop the attachment before its addresses are free: the nodes that may carry the network,
-// or its own node alone as long as that has said nothing about it (status.impl was never written):
-// then nobody was told where it is. That nothing is said now would not be enough, since somebody
-// may not have heard of that. Only nodes that report: an agent makes its NodeReport before it
+// or its own node alone as long as that has never said where it is (status.impl was never written):
+// then nobody else was told. That nothing is said now would not be enough, since somebody may not
+// have heard of that. Only nodes that report: an agent makes its NodeReport before it
 // carries anything.
 struct NodesToAwait {
   std::set<std::string> reporting;

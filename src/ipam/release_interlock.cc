@@ -12,10 +12,11 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
   const resource::Kind& locks = index_.locks();
   for (const std::string& lock_key :
        index_.locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
+    const LockFacts& facts = *index_.lock(lock_key);
+    if (!facts.awaits.empty()) continue;  // released before: that moment counts
     const watchcache::ObjectRef lock = index_.cache().of(locks).find(lock_key);
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
     if (store::operates_on(transaction, key)) continue;
-    const LockFacts& facts = *index_.lock(lock_key);
     const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
     compare_silent(index_, nodes.silent, transaction);
     transaction.compares.push_back({key, lock->place.revision});

@@ -125,6 +125,24 @@ TEST(Release, WhoCameMeanwhileIsKnownFromTheLocks) {
   EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
 }
 
+// What an attachment let go while it lived was released then, not when the attachment goes: the nodes
+// have spoken of that moment, and may have no reason to speak again.
+TEST(Release, TheMomentOfReleaseStays) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.attach("y", "n2", "high");
+  world.place("x", "192.0.2.1");
+  const std::string ip = world.status("x", "ipv4");
+  const std::string lock = kGroup + "iplocks/" + resource::ip_lock_name(kVni, *Ip::parse(ip));
+  world.remove("subnets/low");
+  world.subnet("low", "10.0.0.16/29");
+  ASSERT_NE(world.status("x", "ipv4"), ip);
+  ASSERT_EQ(world.awaits(ip), "n1,n2");
+  const std::string released = world.ask("admin", "GET", lock)->at("metadata.resourceVersion");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.ask("admin", "GET", lock)->at("metadata.resourceVersion"), released);
+}
+
 // Nodes that do not exist cannot answer: the address is free at once.
 TEST(Release, NobodyWaitsForGhosts) {
   Networks world;
