@@ -74,7 +74,8 @@ struct Host {
 // What one attachment is at one version, for the judge of histories.
 std::string gist_of(const Json& object) {
   return fmt::format("{} {} {} {}", wire::find_string(object, "metadata.uid"),
-                     wire::find_string(object, "status.ipv4"),
+                     fmt::format("{},{}", std::string(wire::find_string(object, "status.ipv4")),
+                                 std::string(wire::find_string(object, "status.ipv6"))),
                      wire::find_string(object, "status.ifcName"),
                      wire::find_string(object, "status.hostIP"));
 }
@@ -255,10 +256,14 @@ class User {
 };
 
 Task<void> create_something(User& user, std::string ns) {
-  static const std::vector<std::string> kBlocks{"10.0.0.0/29", "10.0.0.0/28", "10.0.0.8/29"};
+  static const std::vector<JsonObject> kBlocks{
+      {{"ipv4", "10.0.0.0/29"}}, {{"ipv4", "10.0.0.0/28"}},
+      {{"ipv4", "10.0.0.8/29"}}, {{"ipv6", "fd00::/125"}},
+      {{"ipv6", "fd00::8/126"}}, {{"ipv4", "10.0.0.0/29"}, {"ipv6", "fd00::/126"}}};
   const std::string subnet = fmt::format("s{}", std::min(user.any(6) / 2, user.any(3)));
   if (user.any(10) == 0) {
-    JsonObject spec{{"vni", 1 + user.any(2)}, {"ipv4", kBlocks[user.any(kBlocks.size())]}};
+    JsonObject spec = kBlocks[user.any(kBlocks.size())];
+    spec["vni"] = 1 + user.any(2);
     Json object = object_of(ns, subnet, std::move(spec));
     (void)co_await user.create(kSubnets, ns, std::move(object));
     co_return;
@@ -266,6 +271,7 @@ Task<void> create_something(User& user, std::string ns) {
   JsonObject spec{{"node", user.any(20) == 0 ? "ghost" : fmt::format("n{}", user.any(3))},
                   {"subnet", subnet}};
   if (user.any(8) == 0) spec["fixedIPv4"] = fmt::format("10.0.0.{}", 2 + user.any(6));
+  if (user.any(12) == 0) spec["fixedIPv6"] = fmt::format("fd00::{}", 2 + user.any(6));
   if (user.any(3) == 0) {
     spec["postCreateExec"] = JsonArray{Json(kHook), "${ifname}"};
     spec["postDeleteExec"] = JsonArray{Json(kHook), "${ifname}"};
@@ -281,8 +287,9 @@ Task<void> use_networks(Machine& machine, Story& story, bool removes_nodes) {
     if (!co_await user.insist(kNodes, node)) co_return;
   if (!co_await user.insist(kNamespaces, "b")) co_return;
   for (const int vni : {1, 2}) {
-    Json first =
-        object_of("default", fmt::format("s{}", vni - 1), {{"vni", vni}, {"ipv4", "10.0.0.0/29"}});
+    JsonObject spec{{"vni", vni}, {"ipv4", "10.0.0.0/29"}};
+    if (vni == 2) spec["ipv6"] = "fd00::/125";
+    Json first = object_of("default", fmt::format("s{}", vni - 1), std::move(spec));
     (void)co_await user.create(kSubnets, "default", std::move(first));
   }
   while (story.busy) {

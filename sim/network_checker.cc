@@ -39,6 +39,38 @@ std::optional<Cidr> block_of(const std::string& text) {
   return block ? std::optional(*block) : std::nullopt;
 }
 
+const std::string& block_text(const resource::SubnetSpec& spec, bool v4) {
+  return v4 ? spec.ipv4 : spec.ipv6;
+}
+
+bool conflict(const resource::Subnet& one, const resource::Subnet& other) {
+  if (one.spec.vni != other.spec.vni) return false;
+  if (one.metadata.namespace_ != other.metadata.namespace_) return true;
+  for (const bool v4 : {true, false}) {
+    const auto a = block_of(block_text(one.spec, v4));
+    const auto b = block_of(block_text(other.spec, v4));
+    if (a && b && a->overlaps(*b)) return true;
+  }
+  return false;
+}
+
+using Taken = std::set<std::pair<std::uint32_t, Ip>>;
+
+// What the attachment could have of one family, if that is anything; blocks are small.
+bool could_have(const resource::NetworkAttachmentSpec& wanted, const resource::SubnetSpec& subnet,
+                bool v4, const Taken& taken) {
+  const auto block = block_of(block_text(subnet, v4));
+  const std::string& fixed = v4 ? wanted.fixed_ipv4 : wanted.fixed_ipv6;
+  if (!block) return fixed.empty();
+  const ipam::AddressRange range = ipam::usable_range(*block);
+  for (ipam::AddressNumber number = range.first; number <= range.last; ++number) {
+    const Ip ip = ipam::ip_of(number, v4);
+    if (!taken.contains({subnet.vni, ip}) && (fixed.empty() || ip.to_string() == fixed))
+      return true;
+  }
+  return false;
+}
+
 const std::string kElsewhere;  // in place of a VNI: those that a report does not name
 
 std::set<std::string> split(std::string_view text) {
@@ -198,11 +230,7 @@ void NetworkChecker::check_subnets() {
   for (const auto& [key, subnet] : subnets_) {
     if (!subnet.status.validated) continue;
     for (const auto& [other_key, other] : subnets_) {
-      if (other_key <= key || !other.status.validated || other.spec.vni != subnet.spec.vni)
-        continue;
-      const auto a = block_of(subnet.spec.ipv4);
-      const auto b = block_of(other.spec.ipv4);
-      if (subnet.metadata.namespace_ != other.metadata.namespace_ || (a && b && a->overlaps(*b)))
+      if (other_key > key && other.status.validated && conflict(subnet, other))
         violated("subnets " + key + " and " + other_key + " conflict and are both validated");
     }
   }
@@ -232,7 +260,7 @@ void NetworkChecker::rest() {
     violated(fmt::format("lock {} of {} is nobody's; released at {}, awaits{}", key, lock.owner,
                          lock.released, awaited));
   }
-  std::set<std::pair<std::uint32_t, Ip>> taken;  // in any namespace: networks may have moved
+  Taken taken;  // in any namespace: networks may have moved
   for (const auto& [key, lock] : locks_) taken.emplace(lock.address.vni, lock.address.ip);
   for (const auto& [key, attachment] : attachments_) {
     const auto subnet =
@@ -240,21 +268,18 @@ void NetworkChecker::rest() {
     const bool usable = subnet != subnets_.end() && subnet->second.status.validated;
     const bool addressed = attachment.status.address_vni != 0;
     if (!usable && addressed) violated(key + " has an address of a subnet that gives none");
-    if (!usable || addressed || !attachment.spec.fixed_ipv4.empty()) continue;
-    const ipam::AddressRange range = ipam::usable_range(*block_of(subnet->second.spec.ipv4));
-    for (ipam::AddressNumber number = range.first; number <= range.last; ++number)
-      if (!taken.contains({subnet->second.spec.vni, ipam::ip_of(number, true)}))
-        return violated(fmt::format("{} waits, and {} of network {} is free", key,
-                                    ipam::ip_of(number, true).to_string(),
-                                    subnet->second.spec.vni));
+    if (!usable || addressed) continue;
+    const resource::SubnetSpec& spec = subnet->second.spec;
+    if (could_have(attachment.spec, spec, true, taken) &&
+        could_have(attachment.spec, spec, false, taken))
+      return violated(
+          fmt::format("{} waits, and what it wants of network {} is free", key, spec.vni));
   }
   for (const auto& [key, subnet] : subnets_) {
-    bool conflict = false;
+    bool in_the_way = false;
     for (const auto& [other_key, other] : subnets_)
-      conflict = conflict || (other.status.validated && other.spec.vni == subnet.spec.vni &&
-                              (other.metadata.namespace_ != subnet.metadata.namespace_ ||
-                               block_of(other.spec.ipv4)->overlaps(*block_of(subnet.spec.ipv4))));
-    if (!subnet.status.validated && !conflict) violated("subnet " + key + " waits for nobody");
+      in_the_way = in_the_way || (other.status.validated && conflict(subnet, other));
+    if (!subnet.status.validated && !in_the_way) violated("subnet " + key + " waits for nobody");
   }
 }
 

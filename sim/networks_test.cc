@@ -160,8 +160,10 @@ Json object_of(const resource::Kind& kind, const std::string& ns, const std::str
 
 // Few names, few addresses, two namespaces and two networks: everything collides.
 Task<void> use_networks(Machine& machine, Shared& shared) {
-  static const std::vector<std::string> kBlocks{"10.0.0.0/29", "10.0.0.0/28", "10.0.0.8/29",
-                                                "10.0.1.0/29"};
+  static const std::vector<JsonObject> kBlocks{
+      {{"ipv4", "10.0.0.0/29"}}, {{"ipv4", "10.0.0.0/28"}},
+      {{"ipv4", "10.0.0.8/29"}}, {{"ipv4", "10.0.1.0/29"}},
+      {{"ipv6", "fd00::/125"}},  {{"ipv4", "10.0.0.0/29"}, {"ipv6", "fd00::/126"}}};
   User user{machine, shared};
   while (shared.busy) {
     const auto any = [&machine](std::uint64_t of) { return machine.random() % of; };
@@ -170,15 +172,15 @@ Task<void> use_networks(Machine& machine, Shared& shared) {
     const std::string attachment = fmt::format("na{}", any(14));
     const std::uint64_t action = any(20);
     if (action < 3) {
-      co_await user.create(
-          subnets(), ns,
-          object_of(subnets(), ns, subnet,
-                    JsonObject{{"vni", 1 + any(2)}, {"ipv4", kBlocks[any(kBlocks.size())]}}));
+      JsonObject spec = kBlocks[any(kBlocks.size())];
+      spec["vni"] = 1 + any(2);
+      co_await user.create(subnets(), ns, object_of(subnets(), ns, subnet, std::move(spec)));
     } else if (action < 4) {
       co_await user.remove(subnets(), ns, subnet);
     } else if (action < 13) {
       JsonObject spec{{"node", fmt::format("n{}", any(3))}, {"subnet", subnet}};
       if (any(6) == 0) spec["fixedIPv4"] = fmt::format("10.0.0.{}", 2 + any(6));
+      if (any(12) == 0) spec["fixedIPv6"] = fmt::format("fd00::{}", 2 + any(6));
       co_await user.create(attachments(), ns, object_of(attachments(), ns, attachment, spec));
     } else {
       co_await user.remove(attachments(), ns, attachment);

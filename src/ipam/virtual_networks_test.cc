@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "apiserver/test_server.h"
 
 namespace fairlead::ipam {
@@ -206,6 +208,101 @@ TEST(Addresses, AreNotToBeTalkedInto) {
   const auto emptied = cluster.ask("n1", "PATCH", a + "/status", R"({"status":null})", kMerge);
   EXPECT_EQ(emptied->status, 200) << emptied->text;
   EXPECT_EQ(shown("a"), given);
+}
+
+// A fixed address is given, or the status says why not; nothing is locked for who gets nothing.
+TEST(Addresses, FixedOnesAreGivenOrRefused) {
+  Networks cluster;
+  const auto subnet = [&](std::string_view name, JsonObject spec) {
+    cluster.create(fmt::format("{}/subnets", kOurs),
+                   JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", std::move(spec)}});
+  };
+  subnet("four", {{"vni", 1}, {"ipv4", "10.0.0.0/24"}});
+  subnet("six", {{"vni", 2}, {"ipv6", "fd00::/64"}});
+  subnet("both", {{"vni", 16777215}, {"ipv4", "10.0.0.8/30"}, {"ipv6", "fd00::/127"}});
+  const struct {
+    const char *subnet, *ipv4, *ipv6, *error;
+  } cases[] = {
+      {"four", "10.0.0.2", "", ""},
+      {"four", "10.0.0.254", "", ""},
+      {"four", "10.0.0.2", "", "10.0.0.2 is taken by another attachment"},
+      {"four", "10.0.0.0", "",
+       "10.0.0.0 is not an address that subnet four (10.0.0.0/24) can give"},
+      {"four", "10.0.0.255", "",
+       "10.0.0.255 is not an address that subnet four (10.0.0.0/24) can give"},
+      {"four", "10.0.1.2", "",
+       "10.0.1.2 is not an address that subnet four (10.0.0.0/24) can give"},
+      {"four", "", "fd00::2", "fd00::2 cannot be given: subnet four has no IPv6 block"},
+      {"six", "10.0.0.2", "", "10.0.0.2 cannot be given: subnet six has no IPv4 block"},
+      {"six", "", "fd00::2", ""},
+      {"six", "", "fd00::ffff:ffff:ffff:ffff", ""},
+      {"six", "", "fd00::2", "fd00::2 is taken by another attachment"},
+      {"six", "", "fd00::", "fd00:: is not an address that subnet six (fd00::/64) can give"},
+      {"six", "", "fd00:0:0:1::2",
+       "fd00:0:0:1::2 is not an address that subnet six (fd00::/64) can give"},
+      {"both", "10.0.0.8", "fd00::1", ""},
+      {"both", "10.0.0.9", "fd00::1", "fd00::1 is taken by another attachment"},
+      {"both", "10.0.0.9", "", ""},
+      {"both", "10.0.0.10", "", "no IPv6 address available in subnet default/both (fd00::/127)"},
+  };
+  std::size_t number = 0, addresses = 0;
+  for (const auto& one : cases) {
+    const std::string name = fmt::format("a{}", number++);
+    JsonObject spec{{"node", "n1"}, {"subnet", one.subnet}};
+    if (*one.ipv4) spec["fixedIPv4"] = one.ipv4;
+    if (*one.ipv6) spec["fixedIPv6"] = one.ipv6;
+    cluster.create(fmt::format("{}/networkattachments", kOurs),
+                   JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", std::move(spec)}});
+    cluster.runtime.advance(1s);
+    const auto got =
+        cluster.ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, name));
+    const Json object = got->json();
+    const Json* errors = wire::find(object, "status.errors.ipam");
+    EXPECT_EQ(errors ? std::string(errors->at(0).get_string()) : "", one.error) << name;
+    if (*one.error) {
+      EXPECT_EQ(got->at("status.ipv4") + got->at("status.ipv6"), "") << name;
+    } else {
+      if (*one.ipv4) EXPECT_EQ(got->at("status.ipv4"), one.ipv4);
+      if (*one.ipv6) EXPECT_EQ(got->at("status.ipv6"), one.ipv6);
+      addresses += !got->at("status.ipv4").empty() + !got->at("status.ipv6").empty();
+    }
+  }
+  const resource::Kind& locks = *cluster.catalog.find("fairlead.dev", "v1alpha1", "iplocks");
+  EXPECT_EQ(cluster.cache.of(locks).object_count(), addresses);
+}
+
+// Blocks of any size give what they have, no address twice, and then say that they are full; who
+// waits gets what is freed.
+TEST(Addresses, SmallBlocksAreUsedUp) {
+  const struct {
+    const char *family, *block;
+    std::size_t gives;
+  } cases[] = {{"ipv4", "10.0.0.0/29", 5}, {"ipv4", "10.0.0.4/30", 4}, {"ipv4", "10.0.0.8/31", 2},
+               {"ipv4", "10.0.0.9/32", 1}, {"ipv6", "fd00::/125", 6},  {"ipv6", "fd00::/126", 4},
+               {"ipv6", "fd00::/127", 2},  {"ipv6", "fd00::5/128", 1}};
+  for (const auto& one : cases) {
+    Networks cluster;
+    cluster.create(fmt::format("{}/subnets", kOurs),
+                   JsonObject{{"metadata", JsonObject{{"name", "s"}}},
+                              {"spec", JsonObject{{one.family, one.block}, {"vni", 7}}}});
+    for (std::size_t i = 0; i < one.gives + 2; ++i) cluster.attach(fmt::format("a{}", i), "n1");
+    const auto given = [&] {
+      std::map<std::string, std::string> owners;  // by address
+      for (std::size_t i = 0; i < one.gives + 2; ++i) {
+        const auto got =
+            cluster.ask("admin", "GET", fmt::format("{}/networkattachments/a{}", kOurs, i));
+        if (const std::string ip = got->at(fmt::format("status.{}", one.family)); !ip.empty())
+          owners[ip] = fmt::format("a{}", i);
+      }
+      return owners;
+    };
+    const auto before = given();
+    EXPECT_EQ(before.size(), one.gives) << one.block;
+    cluster.detach(before.begin()->second);
+    const auto after = given();
+    EXPECT_EQ(after.size(), one.gives) << one.block;
+    EXPECT_TRUE(after.contains(before.begin()->first)) << one.block;
+  }
 }
 
 // An attachment to a node that nobody knows says so; the node's agent takes that back, and what an

@@ -199,8 +199,8 @@ Daemon agent(const LabSettings& settings, std::uint32_t host) {
                     "--join-dir",       host_folder(settings, host),
                     "--metrics-listen", "127.0.0.1:9294"};
   if (has_ovs(settings))
-    command.insert(command.end(), {"--ovs-run-dir", ovs_folder(settings, host), "--ovs-datapath",
-                                   "netdev", "--mtu", over_ipv6(settings) ? "1430" : "1450"});
+    command.insert(command.end(),
+                   {"--ovs-run-dir", ovs_folder(settings, host), "--ovs-datapath", "netdev"});
   return {.name = node_name(host) + "-agent",
           .command = on_host(settings, host, std::move(command)),
           .ready = "fairlead agent ready",

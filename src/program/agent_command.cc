@@ -3,11 +3,13 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/log.h"
 #include "program/agent_config.h"
 #include "program/commands.h"
 #include "program/fabric_choice.h"
+#include "program/host_claim.h"
 #include "program/join_client.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr Duration kRenewalInterval = 1h;
 constexpr Duration kGiveBackInterval = 30s;
+constexpr const char* kClaims = "/run/fairlead/agents.lock";
 
 int report(const Error& error) {
   std::fprintf(stderr, "fairlead agent: %s\n", error.message.c_str());
@@ -100,6 +103,9 @@ int run(const AgentFlags& flags) {
   const Result<LockFile> lock =
       LockFile::take(lock_path(flags, node), "another agent of this node");
   if (!lock) return report(lock.error().context("--lock-file"));
+  std::optional<Result<HostClaim>> claim;
+  if (flags.fabric != "log") claim.emplace(HostClaim::take(kClaims, flags.fabric));
+  if (claim && !*claim) return report(claim->error());
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
     return report(caught.error());
   const Result<> outcome =
@@ -143,10 +149,9 @@ void add_agent_command(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   command->add_option("--ovs-datapath", flags->ovs_datapath,
                       "Fabric ovs: netdev for the userspace datapath; default: the kernel's");
-  command
-      ->add_option("--mtu", flags->mtu,
-                   "Fabric ovs: of attachments (50 below the underlay's, 70 on IPv6)")
-      ->capture_default_str();
+  command->add_option("--mtu", flags->mtu,
+                      "Fabric ovs: of attachments; default: that of the interface with --host-ip "
+                      "less the tunnel's headers (50 bytes, 70 on IPv6)");
   command->add_option("--audit-interval", flags->audit_interval, "How often the fabric is audited")
       ->capture_default_str();
   command

@@ -15,7 +15,7 @@ struct AgentFlags {
   std::string fabric = "log";
   std::string ovs_run_dir = "/var/run/openvswitch";
   std::string ovs_datapath;
-  std::uint32_t mtu = 1450;
+  std::uint32_t mtu = 0;
   std::string kubeconfig;
   std::string join_dir;
   std::vector<std::string> allowed_programs;

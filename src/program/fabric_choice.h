@@ -16,7 +16,7 @@ struct FabricChoice {
   // Of ovs only; see fabric/ovs/ovs_fabric.h.
   std::string ovs_run_dir;
   std::string ovs_datapath;
-  std::uint32_t mtu = 1450;
+  std::uint32_t mtu = 0;
 };
 
 std::vector<std::string> fabric_names();

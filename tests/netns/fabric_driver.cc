@@ -67,9 +67,9 @@ Result<Settings> parse_settings(int argc, char** argv) {
 Result<std::unique_ptr<fabric::Fabric>> make_fabric(runtime::Runtime& runtime,
                                                     const Settings& settings) {
   const std::string name = settings.flag("fabric", "ovs");
-  const auto mtu = static_cast<std::uint32_t>(std::stoul(settings.flag("mtu", "1450")));
+  const auto mtu = static_cast<std::uint32_t>(std::stoul(settings.flag("mtu", "0")));
   if (name == "log")
-    return std::make_unique<fabric::LogFabric>(fabric::LogFabric::Options{.mtu = mtu});
+    return std::make_unique<fabric::LogFabric>(fabric::LogFabric::Options{.mtu = mtu ? mtu : 1450});
   if (name != "ovs") return fail(Code::invalid, "--fabric " + name + ": no such fabric");
   fabric::ovs::OvsOptions options;
   options.run_directory = settings.flag("run-dir", options.run_directory);

@@ -18,6 +18,10 @@ demonstrate() {
     scripts/up --name "$name" --port "$(free_port)" --fabric "$1" --underlay "$2"
   expect "status" 'host-3-agent +(10.231.0.3|fd00:231::3) +process [0-9]+' lab status
   expect "what it is" "^fabric $1, underlay $2" lab status
+  local left=1450
+  [ "$2" = ipv4 ] || left=1430
+  expect "the MTU that the tunnel leaves" " mtu $left " ip -n "fl-$name-guest-r1" -o link show type veth
+  check "a packet that fills it" ip netns exec "fl-$name-guest-r1" ping -c 1 -W 5 -M "do" -s $((left - 28)) 10.10.0.12
 }
 take_down() {
   check "down" lab down
@@ -32,6 +36,15 @@ refuse "a second lab of that name" 'is up' lab up
 refuse "no such host" 'no host host-9' "$FAIRLEAD" lab exec host-9 --name "$name" -- true
 equal "the exit status of a command" "$("$FAIRLEAD" lab exec 1 --name "$name" -- sh -c 'exit 7' || echo $?)" 7
 refuse "no such process" 'no process host-1-vswitchd' lab kill host-1-vswitchd
+# However it is called, and whatever node it says it is.
+second_agent() {
+  timeout 20 "$FAIRLEAD" lab exec host-1 --name "$name" -- \
+    "$FAIRLEAD" agent --fabric vxlan --host-ip 10.231.0.1 --metrics-listen none "$@"
+}
+refuse "a second agent of a node" 'another agent \(pid [0-9]+\) carries fabric vxlan on this host' \
+  second_agent --node host-1 --kubeconfig "/run/fairlead-$name/host-1/node.kubeconfig"
+refuse "an agent of another node" 'another agent \(pid [0-9]+\) carries fabric vxlan on this host' \
+  second_agent --join-dir "/run/fairlead-$name/host-2" --lock-file "$WORK/second.lock"
 check "a process killed" lab kill host-1-agent
 expect "is missed" 'host-1-agent +10.231.0.1 +NOT RUNNING' lab status
 refuse "and tells so" 'not everything runs' lab status

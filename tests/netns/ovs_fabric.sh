@@ -57,7 +57,7 @@ start_vswitchd() {
 }
 vsctl() { ovs-vsctl -vconsole:off --timeout=$((10 * PATIENCE)) --db="unix:$WORK/h$1/db.sock" "${@:2}"; }
 ofctl() { ovs-ofctl -O OpenFlow14 -vconsole:off "$2" "unix:$WORK/h$1/$3.mgmt" "${@:4}"; }
-flags() { echo "--fabric ovs --run-dir $WORK/h$1 --datapath $DATAPATH --local-ip 192.0.2.$1 --mtu 1450"; }
+flags() { echo "--fabric ovs --run-dir $WORK/h$1 --datapath $DATAPATH --local-ip 192.0.2.$1"; }
 # shellcheck disable=SC2046  # words
 driver() { in_ns "h$1" "$DRIVER" $(flags "$1") "${@:2}"; }
 

@@ -85,4 +85,10 @@ Result<GuestLinks> find_guest_links(std::string_view alias_prefix) {
   return found;
 }
 
+Result<std::uint32_t> mtu_of_address(const Ip& address) {
+  FL_TRY(Links links, Links::open());
+  FL_TRY(const Link link, links.with_address(address));
+  return link.mtu;
+}
+
 }  // namespace fairlead::fabric::ovs

@@ -43,4 +43,7 @@ struct GuestLinks {
 };
 Result<GuestLinks> find_guest_links(std::string_view alias_prefix);
 
+// The MTU of the interface that has the address.
+Result<std::uint32_t> mtu_of_address(const Ip& address);
+
 }  // namespace fairlead::fabric::ovs

@@ -16,6 +16,8 @@ constexpr std::string_view kMark = "fairlead";
 constexpr std::chrono::milliseconds kFirstRetry{100};
 constexpr std::chrono::milliseconds kLongestRetry{2000};
 constexpr std::chrono::seconds kPatience{10};
+constexpr std::uint32_t kUsualMtu = 1500;  // of Ethernet
+constexpr std::uint32_t kLeastMtu = 1280;  // of IPv6
 
 const wire::ovsdb::Value& column(const wire::ovsdb::Row& row, std::string_view name) {
   static const wire::ovsdb::Value kNone;
@@ -144,7 +146,28 @@ Task<Result<>> OvsFabric::observe_flows() {
   co_return Result<>{};
 }
 
+// While the interface is away (a switch in user space takes its own along when it restarts), what
+// was known stays.
+Task<Result<>> OvsFabric::observe_mtu() {
+  if (options_.mtu != 0 || !options_.local_ip) {
+    mtu_ = options_.mtu != 0 ? options_.mtu : kUsualMtu - tunnel_headers(false);
+    co_return Result<>{};
+  }
+  const Ip local = *options_.local_ip;
+  const auto work = [local] { return mtu_of_address(local); };
+  const Result<std::uint32_t> underlay = co_await runtime::blocking(runtime_, work);
+  if (!underlay && mtu_ != 0) co_return Result<>{};
+  if (!underlay) co_return fail(underlay.error().context("ovs: tunnel end"));
+  const std::uint32_t headers = tunnel_headers(!local.is_v4());
+  if (*underlay < kLeastMtu + headers)
+    co_return fail(Code::invalid, "ovs: the underlay's MTU, " + std::to_string(*underlay) +
+                                      ", leaves less than 1280 bytes inside the tunnel");
+  mtu_ = *underlay - headers;
+  co_return Result<>{};
+}
+
 Task<Result<>> OvsFabric::observe_links() {
+  FL_CO_CHECKED(co_await observe_mtu());
   const auto work = [] { return find_guest_links(kAliasPrefix); };
   FL_CO_TRY(GuestLinks links, co_await runtime::blocking(runtime_, work));
   observed_.links.clear();
@@ -152,7 +175,7 @@ Task<Result<>> OvsFabric::observe_links() {
   half_made_ = std::move(links.half_made);
   for (const kernel::Link& link : links.named) {
     observed_.links.insert(link.name);
-    if (link.mtu != options_.mtu) observed_.misfits.insert(link.name);
+    if (link.mtu != mtu_) observed_.misfits.insert(link.name);
   }
   co_return Result<>{};
 }

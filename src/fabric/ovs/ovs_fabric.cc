@@ -195,7 +195,7 @@ Task<void> OvsFabric::make_links(const Desired& desired, const std::vector<std::
     pairs.push_back({.host = host,
                      .guest = station.interface,
                      .mac = station.mac,
-                     .mtu = options_.mtu,
+                     .mtu = mtu_,
                      .alias = alias_of(id),
                      .offload = options_.datapath_type != "netdev"});
   }
@@ -285,7 +285,7 @@ Task<void> OvsFabric::set_mtus(const Desired& desired, const std::vector<std::st
   for (const std::string& id : ids)
     links.push_back(host_interface_name(desired.find(id)->second.interface));
   if (links.empty()) co_return;
-  const std::uint32_t mtu = options_.mtu;
+  const std::uint32_t mtu = mtu_;
   const auto work = [links, mtu] { return set_mtu(links, mtu); };
   const Result<> result = co_await runtime::blocking(runtime_, work);
   for (const std::string& link : links)

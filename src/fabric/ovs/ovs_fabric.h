@@ -30,17 +30,16 @@
 
 namespace fairlead::fabric::ovs {
 
-// What VXLAN leaves of the underlay's MTU.
-constexpr std::uint32_t tunnel_mtu(std::uint32_t underlay, bool over_ipv6) {
-  return underlay - (over_ipv6 ? 70 : 50);
-}
+// What VXLAN takes of the underlay's MTU.
+constexpr std::uint32_t tunnel_headers(bool over_ipv6) { return over_ipv6 ? 70 : 50; }
 
 struct OvsOptions {
   std::string run_directory = "/var/run/openvswitch";  // with db.sock and the bridge's socket
   std::string bridge = "fairlead";
   std::string datapath_type;   // "netdev" for the userspace datapath; empty: the kernel's
   std::optional<Ip> local_ip;  // the tunnel's own end; nullopt: as the host routes
-  std::uint32_t mtu = 1450;    // of attachments
+  std::uint32_t mtu =
+      0;  // of attachments; 0: what tunnels leave of that of the interface with local_ip
 };
 
 // Marks the fabric busy for as long as it lives; then tells who waits for that.
@@ -69,7 +68,7 @@ class OvsFabric final : public Fabric {
                                    std::span<const std::string> ids) override;
   Task<Result<Audit>> audit(const Desired& desired) override;
   runtime::Signal& disturbed() override { return disturbed_; }
-  std::uint32_t mtu() const override { return options_.mtu; }
+  std::uint32_t mtu() const override { return mtu_; }
 
  private:
   using Failures = std::map<std::string, Error, std::less<>>;
@@ -81,6 +80,7 @@ class OvsFabric final : public Fabric {
   Task<Result<>> connect_bridge();
   Task<Result<>> observe_flows();
   Task<Result<>> observe_links();
+  Task<Result<>> observe_mtu();
   Task<void> keep_connected();
   Task<Result<>> wait_connected();
   bool connected() const { return ready_ && ovsdb_.connected() && openflow_.connected(); }
@@ -114,6 +114,7 @@ class OvsFabric final : public Fabric {
 
   runtime::Runtime& runtime_;
   OvsOptions options_;
+  std::uint32_t mtu_ = 0;  // not known yet
   runtime::Signal disturbed_;
   runtime::Signal rows_changed_;
   runtime::Signal connection_changed_;  // or not busy any more
