@@ -211,6 +211,10 @@ void Http2Server::refuse(Http2ServerStream& stream, int status, std::string_view
   stream.body_deadline_ = Instant::max();
   stream.request_ = {};
   stream.lease_.release();
+  submit_plain(stream, status, reason);
+}
+
+void Http2Server::submit_plain(Http2ServerStream& stream, int status, std::string_view reason) {
   Response response = plain_response(status, reason);
   for (Bytes& piece : response.body) stream.out_.push(std::move(piece));
   stream.out_.finish();
@@ -254,8 +258,7 @@ Task<void> Http2Server::run_stream(Http2ServerStream& stream) {
   stream.count_.reset();
   stream.lease_.release();
   if (stream.phase_ == Http2ServerStream::Phase::waiting && !stream.closed_) {
-    Response response = plain_response(500, "the request was not answered");
-    (void)co_await stream.respond(std::move(response));
+    submit_plain(stream, 500, "the request was not answered");
   } else if (stream.phase_ == Http2ServerStream::Phase::streaming && !stream.closed_) {
     reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
   }
