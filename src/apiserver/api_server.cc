@@ -109,21 +109,55 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
                       [this] { return static_cast<double>(watches_.cut()); });
 }
 
+// A request under way, with what is recorded at its end.
+struct ApiServer::Call {
+  Request request;
+  Instant began;
+  WallTime received;
+  OpenWatchRef watch;  // answered, and goes on
+};
+
 Task<void> ApiServer::serve(http::Exchange& exchange) {
-  const Instant began = parts_.runtime.now();
-  const WallTime received = parts_.runtime.wall_now();
-  Request request{.exchange = exchange};
+  auto call = std::make_unique<Call>(Call{.request = {.exchange = exchange},
+                                          .began = parts_.runtime.now(),
+                                          .received = parts_.runtime.wall_now(),
+                                          .watch = nullptr});
+  co_await answer(*call);
+  const OpenWatchRef watch = std::move(call->watch);
+  if (!watch) co_return;
+  const resource::Kind* kind = call->request.kind;
+  // Watches stay open for an hour, by the thousand: what was asked is kept only for the audit log.
+  if (!audit_.enabled()) {
+    call.reset();
+    exchange.request() = {};
+  }
+  const Result<> sent = co_await watches_.stream(exchange, *watch);
+  if (call) {
+    conclude(*call, sent);
+  } else {
+    metrics_.record(kind, "watch", {}, 200, {});
+  }
+}
+
+// All of it, or the beginning of a watch.
+Task<void> ApiServer::answer(Call& call) {
+  Request& request = call.request;
   Result<> sent;
   if (std::unique_ptr<Status> refusal = co_await receive(request)) {
     sent = co_await refuse_request(request, std::move(refusal));
   } else {
     const Seat seat(seats_of(request));
-    sent = co_await dispatch(request);
+    sent = co_await dispatch(call);
   }
+  if (!call.watch) conclude(call, sent);
+}
+
+void ApiServer::conclude(const Call& call, const Result<>& sent) {
+  const Request& request = call.request;
   metrics_.record(request.kind, request.info.verb, request.info.subresource, request.answered,
-                  parts_.runtime.now() - began);
+                  parts_.runtime.now() - call.began);
   if (audit_.enabled())
-    audit_.record(request, request.kept_body, received, parts_.runtime.wall_now());
+    audit_.record(request, request.kept_body, call.received, parts_.runtime.wall_now());
   if (!sent && sent.error().code != Code::cancelled)
     log::debug("client left", {{"path", request.info.path}, {"error", sent.error().message}});
 }
@@ -255,10 +289,11 @@ PathHandler* ApiServer::path_handler(std::string_view path) const {
   return nullptr;
 }
 
-Task<Result<>> ApiServer::dispatch(Request& request) {
+Task<Result<>> ApiServer::dispatch(Call& call) {
+  Request& request = call.request;
   const std::string& path = request.info.path;
   if (Health::serves(path)) return health_.serve(request);
-  if (request.info.is_resource) return dispatch_resource(request);
+  if (request.info.is_resource) return dispatch_resource(call);
   if (path == kMetricsPath) return send_metrics(request);
   if (PathHandler* handler = path_handler(path)) return handler->serve(request);
   if (documents_.serves(path)) return documents_.serve(request);
@@ -287,7 +322,8 @@ Answer<> ApiServer::find_kind(Request& request) const {
   return {};
 }
 
-Task<Result<>> ApiServer::dispatch_resource(Request& request) {
+Task<Result<>> ApiServer::dispatch_resource(Call& call) {
+  Request& request = call.request;
   if (options_.reviews && Reviews::serves(request.info))
     return reviews_.serve(request, parts_.runtime.wall_now());
   if (Transactions::serves(request.info)) return transactions_.serve(request);
@@ -303,17 +339,20 @@ Task<Result<>> ApiServer::dispatch_resource(Request& request) {
   if (verb == "create" && whole && request.info.name.empty()) return writes_.create(request);
   if (verb == "delete" && whole) return writes_.remove(request);
   if (verb == "deletecollection" && whole) return writes_.remove_collection(request);
-  if (verb == "watch" && whole) {
-    const auto condition = identity::relevance_condition(request.attributes);
-    std::function<bool()> still_allowed;
-    if (condition)
-      still_allowed = [this, condition] {
-        return parts_.nodes.relevant(condition->node, condition->vni);
-      };
-    return watches_.watch(request, std::move(still_allowed));
-  }
+  if (verb == "watch" && whole) return open_watch(call);
   return send_status(
       request, apimachinery::method_not_allowed(apimachinery::group_resource(*request.kind), verb));
+}
+
+Task<Result<>> ApiServer::open_watch(Call& call) {
+  const auto condition = identity::relevance_condition(call.request.attributes);
+  std::function<bool()> still_allowed;
+  if (condition)
+    still_allowed = [this, condition] {
+      return parts_.nodes.relevant(condition->node, condition->vni);
+    };
+  FL_CO_TRY(call.watch, co_await watches_.open(call.request, std::move(still_allowed)));
+  co_return Result<>{};
 }
 
 }  // namespace fairlead::apiserver

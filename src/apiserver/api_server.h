@@ -71,8 +71,11 @@ class ApiServer final : public http::Handler {
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
 
  private:
-  // There is a serve() for every watch that is open. What comes before the answer ends before it,
-  // and is not inlined: its frame would become part of serve()'s.
+  struct Call;
+  // There is a serve() for every watch that is open. What comes before ends before it, and is not
+  // inlined: its frame would become part of serve()'s.
+  [[gnu::noinline]] Task<void> answer(Call& call);
+  void conclude(const Call& call, const Result<>& sent);
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
   [[gnu::noinline]] Task<Answer<>> identify(Request& request);
@@ -81,9 +84,10 @@ class ApiServer final : public http::Handler {
   Answer<> check_load(const Request& request);
   std::size_t* seats_of(const Request& request);
   bool is_open_to_all(std::string_view path) const;
-  // Which answer it gets; no frame of their own.
-  Task<Result<>> dispatch(Request& request);
-  Task<Result<>> dispatch_resource(Request& request);
+  // Which answer it gets.
+  Task<Result<>> dispatch(Call& call);
+  Task<Result<>> dispatch_resource(Call& call);
+  Task<Result<>> open_watch(Call& call);
   Task<Result<>> send_metrics(Request& request);
   Answer<> find_kind(Request& request) const;
   PathHandler* path_handler(std::string_view path) const;

@@ -7,6 +7,7 @@
 #include "apiserver/reads.h"
 #include "apiserver/selection.h"
 #include "apiserver/watch_frames.h"
+#include "runtime/timed_wait.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -49,8 +50,6 @@ class Batch {
   std::string text_;
 };
 
-Task<Result<>> wait_for(runtime::Signal& signal) { co_return co_await signal.wait(); }
-
 bool wants_initial_events(const ListOptions& options) {
   return options.send_initial_events
              ? *options.send_initial_events
@@ -87,8 +86,19 @@ struct Counted {
 
 }  // namespace
 
+struct OpenWatch {
+  WatchFrames frames;
+  std::unique_ptr<Subscription> subscription;
+  std::function<bool()> still_allowed;
+  Instant deadline;
+  BookmarkClock bookmarks;
+  Counted counted;
+};
+
+void CloseWatch::operator()(OpenWatch* watch) const { delete watch; }
+
 // A watch as it begins.
-struct Watches::Opened {
+struct Watches::Opening {
   WatchFrames frames;
   // Null with a refusal, which the client is told as an event.
   std::unique_ptr<Subscription> subscription;
@@ -99,14 +109,44 @@ struct Watches::Opened {
   Duration limit{};
 };
 
-Task<Result<>> Watches::watch(Request& request, std::function<bool()> still_allowed) {
-  auto opened = co_await open_watch(request);
-  if (!opened) co_return co_await send_status(request, std::move(opened).error());
-  const Counted counted(open_);
-  co_return co_await stream(request, **opened, std::move(still_allowed));
+Task<Result<OpenWatchRef>> Watches::open(Request& request, std::function<bool()> still_allowed) {
+  auto subscribed = co_await subscribe(request);
+  if (!subscribed) {
+    FL_CO_CHECKED(co_await send_status(request, std::move(subscribed).error()));
+    co_return nullptr;
+  }
+  Opening& opening = *subscribed;
+  FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
+  WatchFrames& frames = opening.frames;
+  if (opening.refusal) {
+    FL_CO_CHECKED(co_await request.exchange.write(frames.error(*opening.refusal)));
+    FL_CO_CHECKED(co_await request.exchange.finish());
+    co_return nullptr;
+  }
+  Batch batch;
+  for (const watchcache::ObjectRef& object : opening.present) {
+    batch.add(frames.initial(object, runtime_.wall_now()));
+    ++events_sent_;
+    if (batch.full()) {
+      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
+    }
+  }
+  if (opening.initial_end)
+    batch.add(frames.bookmark(*opening.initial_end, true, runtime_.wall_now()));
+  if (!batch.empty()) {
+    FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
+  }
+  const Instant now = runtime_.now();
+  const Instant deadline = now + opening.limit;
+  co_return OpenWatchRef(new OpenWatch{.frames = std::move(frames),
+                                       .subscription = std::move(opening.subscription),
+                                       .still_allowed = std::move(still_allowed),
+                                       .deadline = deadline,
+                                       .bookmarks = BookmarkClock(opening.bookmarks, now, deadline),
+                                       .counted = Counted(open_)});
 }
 
-Task<apimachinery::Answer<std::unique_ptr<Watches::Opened>>> Watches::open_watch(Request& request) {
+Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request) {
   const resource::Kind& kind = *request.kind;
   auto form = apimachinery::negotiate(
       request.header("Accept"), {.table = true, .partial_metadata = true, .watch = true},
@@ -135,63 +175,43 @@ Task<apimachinery::Answer<std::unique_ptr<Watches::Opened>>> Watches::open_watch
                              ? Duration(*options->timeout)
                              : Duration(std::chrono::seconds(
                                    kMinTimeoutSeconds + runtime_.random() % kMinTimeoutSeconds));
-  auto opened =
-      std::make_unique<Opened>(Opened{.frames = WatchFrames(kind, std::move(*form), *include),
-                                      .bookmarks = options->allow_bookmarks,
-                                      .limit = limit});
+  Opening opening{.frames = WatchFrames(kind, std::move(*form), *include),
+                  .bookmarks = options->allow_bookmarks,
+                  .limit = limit};
   watchcache::KindCache& objects = cache_.of(kind);
   const Place now_shown = Place::end_of(cache_.revision());
   const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
   watchcache::Selection selection =
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
-  if (initial) opened->present = objects.list(selection, {})->objects;
+  if (initial) opening.present = objects.list(selection, {})->objects;
   if (initial && options->send_initial_events && options->allow_bookmarks)
-    opened->initial_end = now_shown;
+    opening.initial_end = now_shown;
   auto subscribed = objects.subscribe(std::move(selection), after);
   if (subscribed) {
-    opened->subscription = std::move(*subscribed);
+    opening.subscription = std::move(*subscribed);
   } else {
-    opened->refusal = apimachinery::expired(subscribed.error().message);
+    opening.refusal = apimachinery::expired(subscribed.error().message);
   }
-  co_return opened;
+  co_return std::move(opening);
 }
 
-Task<Result<>> Watches::stream(Request& request, Opened& opened,
-                               std::function<bool()> still_allowed) {
-  FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
-  WatchFrames& frames = opened.frames;
-  if (opened.refusal) {
-    FL_CO_CHECKED(co_await request.exchange.write(frames.error(*opened.refusal)));
-    co_return co_await request.exchange.finish();
-  }
+Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
+  Subscription& subscription = *watch.subscription;
   Batch batch;
-  for (const watchcache::ObjectRef& object : opened.present) {
-    batch.add(frames.initial(object, runtime_.wall_now()));
-    ++events_sent_;
-    if (batch.full()) {
-      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
-    }
-  }
-  opened.present = {};
-  if (opened.initial_end)
-    batch.add(frames.bookmark(*opened.initial_end, true, runtime_.wall_now()));
-
-  Subscription& subscription = *opened.subscription;
-  const Instant deadline = runtime_.now() + opened.limit;
-  BookmarkClock bookmarks(opened.bookmarks, runtime_.now(), deadline);
   for (;;) {
-    if (still_allowed && !still_allowed()) break;
+    if (watch.still_allowed && !watch.still_allowed()) break;
     while (std::optional<Subscription::Item> item = subscription.take()) {
-      batch.add(frames.event(item->type, *item->event, runtime_.wall_now()));
+      batch.add(watch.frames.event(item->type, *item->event, runtime_.wall_now()));
       ++events_sent_;
       if (batch.full()) break;
     }
     // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
     const bool heard_everything = subscription.empty() && !subscription.cut();
-    if (heard_everything && bookmarks.due(runtime_.now()))
-      batch.add(frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
+    if (heard_everything && watch.bookmarks.due(runtime_.now()))
+      batch.add(
+          watch.frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
     if (!batch.empty()) {
-      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
+      FL_CO_CHECKED(co_await exchange.write(batch.take()));
       continue;
     }
     if (subscription.cut()) {
@@ -199,14 +219,14 @@ Task<Result<>> Watches::stream(Request& request, Opened& opened,
       break;
     }
     const Instant now = runtime_.now();
-    if (now >= deadline) break;
-    Task<Result<>> change = wait_for(subscription.changed());
-    Duration patience = bookmarks.next(deadline) - now;
-    if (still_allowed) patience = std::min(patience, kPermissionCheck);
-    const Result<> woken = co_await runtime::with_timeout(runtime_, patience, std::move(change));
+    if (now >= watch.deadline) break;
+    Instant until = watch.bookmarks.next(watch.deadline);
+    if (watch.still_allowed) until = std::min(until, now + kPermissionCheck);
+    runtime::TimedWait change(runtime_, subscription.changed(), until);
+    const Result<> woken = co_await change;
     if (!woken && woken.error().code == Code::cancelled) co_return woken;
   }
-  co_return co_await request.exchange.finish();
+  co_return co_await exchange.finish();
 }
 
 }  // namespace fairlead::apiserver

@@ -14,26 +14,33 @@
 
 namespace fairlead::apiserver {
 
+// A watch that has told what there was and goes on with what changes.
+struct OpenWatch;
+struct CloseWatch {
+  void operator()(OpenWatch* watch) const;
+};
+using OpenWatchRef = std::unique_ptr<OpenWatch, CloseWatch>;
+
 class Watches {
  public:
   Watches(runtime::Runtime& runtime, watchcache::WatchCache& cache)
       : runtime_(runtime), cache_(cache) {}
 
+  // Sends the head and what there is now. What comes back needs nothing of the request any more;
+  // null when all has been said, which a refusal is.
+  Task<Result<OpenWatchRef>> open(Request& request, std::function<bool()> still_allowed = nullptr);
+
   // Streams until the client's or the server's time limit, the client leaves, it falls behind, or
   // `still_allowed` (if given, asked before every write) says no.
-  Task<Result<>> watch(Request& request, std::function<bool()> still_allowed = nullptr);
+  Task<Result<>> stream(http::Exchange& exchange, OpenWatch& watch);
 
   std::uint64_t open() const { return open_; }
   std::uint64_t events_sent() const { return events_sent_; }
   std::uint64_t cut() const { return cut_; }
 
  private:
-  struct Opened;
-  // Apart, and not inlined: what it takes to open a watch is not kept for as long as it is open.
-  [[gnu::noinline]] Task<apimachinery::Answer<std::unique_ptr<Opened>>> open_watch(
-      Request& request);
-  [[gnu::noinline]] Task<Result<>> stream(Request& request, Opened& opened,
-                                          std::function<bool()> still_allowed);
+  struct Opening;
+  Task<apimachinery::Answer<Opening>> subscribe(Request& request);
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;

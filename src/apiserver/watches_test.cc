@@ -87,7 +87,8 @@ struct WatchedCache {
 
   static Task<void> follow(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
   static Task<void> watch(Watches& watches, Request& request) {
-    (void)co_await watches.watch(request);
+    Result<OpenWatchRef> watch = co_await watches.open(request);
+    if (watch && *watch) (void)co_await watches.stream(request.exchange, **watch);
   }
   static Task<void> commit(store::Store& store, store::Transaction transaction) {
     EXPECT_TRUE(co_await store.commit(std::move(transaction)));

@@ -100,7 +100,8 @@ class Http2ClientStream final : public ClientStream {
 
 Http2Client::Http2Client(runtime::Runtime& runtime, std::unique_ptr<runtime::Stream> stream,
                          const ClientOptions& options)
-    : Http2Session(runtime, *stream, buffers_, Side::client, kReadBytes, kWriteStall),
+    : Http2Session(runtime, *stream, buffers_, Side::client,
+                   {.quiet = kReadBytes, .most = kReadBytes}, kWriteStall),
       stream_(std::move(stream)),
       ping_interval_(options.ping_interval),
       ping_time_(options.ping_time),

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int32_t kStreamWindow = 256 << 10;
 constexpr std::int32_t kConnectionWindow = 16 << 20;
-constexpr std::size_t kReadBytes = 8 << 10;  // held by every connection, also an idle one
+constexpr std::size_t kQuietBytes = 1 << 10;  // there may be thousands of quiet connections
+constexpr std::size_t kReadBytes = 8 << 10;
 constexpr double kResetsPerSecond = 100;
 constexpr double kControlFrames = 2'000;
 constexpr double kControlFramesPerSecond = 100;
@@ -32,11 +33,23 @@ nghttp2_nv pair_of(std::string_view name, std::string_view value) {
           value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
+// Values that do not come again: remembering them, as HPACK does, fills the tables of both sides
+// with what nobody refers to.
+bool is_passing(std::string_view name) {
+  return equals_ignoring_case(name, "audit-id") || equals_ignoring_case(name, "date");
+}
+
+nghttp2_nv field_of(std::string_view name, std::string_view value) {
+  nghttp2_nv field = pair_of(name, value);
+  if (is_passing(name)) field.flags |= NGHTTP2_NV_FLAG_NO_INDEX;
+  return field;
+}
+
 }  // namespace
 
 Http2Server::Http2Server(ServerCore& core, runtime::Stream& stream, std::string received)
-    : Http2Session(core.runtime, stream, core.buffers, Side::server, kReadBytes,
-                   core.limits.write_stall_time),
+    : Http2Session(core.runtime, stream, core.buffers, Side::server,
+                   {.quiet = kQuietBytes, .most = kReadBytes}, core.limits.write_stall_time),
       core_(core),
       received_(std::move(received)),
       resets_(std::max(1000.0, 2.0 * core.limits.streams_per_connection), kResetsPerSecond,
@@ -211,6 +224,10 @@ void Http2Server::refuse(Http2ServerStream& stream, int status, std::string_view
   stream.body_deadline_ = Instant::max();
   stream.request_ = {};
   stream.lease_.release();
+  submit_plain(stream, status, reason);
+}
+
+void Http2Server::submit_plain(Http2ServerStream& stream, int status, std::string_view reason) {
   Response response = plain_response(status, reason);
   for (Bytes& piece : response.body) stream.out_.push(std::move(piece));
   stream.out_.finish();
@@ -226,9 +243,9 @@ Result<> Http2Server::submit_response(Http2ServerStream& stream, int status, con
   fields.push_back(pair_of(":status", status_text));
   for (const auto& [name, value] : headers) {
     if (is_connection_field(name) && !equals_ignoring_case(name, "content-length")) continue;
-    fields.push_back(pair_of(name, value));
+    fields.push_back(field_of(name, value));
   }
-  if (!headers.has("date")) fields.push_back(pair_of("date", core_.date()));
+  if (!headers.has("date")) fields.push_back(field_of("date", core_.date()));
   const nghttp2_data_provider provider = provider_of(stream.out_);
   const int outcome = nghttp2_submit_response(session(), stream.id_, fields.data(), fields.size(),
                                               with_body ? &provider : nullptr);
@@ -254,8 +271,7 @@ Task<void> Http2Server::run_stream(Http2ServerStream& stream) {
   stream.count_.reset();
   stream.lease_.release();
   if (stream.phase_ == Http2ServerStream::Phase::waiting && !stream.closed_) {
-    Response response = plain_response(500, "the request was not answered");
-    (void)co_await stream.respond(std::move(response));
+    submit_plain(stream, 500, "the request was not answered");
   } else if (stream.phase_ == Http2ServerStream::Phase::streaming && !stream.closed_) {
     reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
   }

@@ -51,6 +51,7 @@ class Http2Server final : public ServerConnection, private Http2Session {
   void dispatch(Http2ServerStream& stream);
   // Answers without the handler; the rest of the request is not wanted.
   void refuse(Http2ServerStream& stream, int status, std::string_view reason);
+  void submit_plain(Http2ServerStream& stream, int status, std::string_view reason);
   Result<> submit_response(Http2ServerStream& stream, int status, const Headers& headers,
                            bool with_body);
   void reset_stream(Http2ServerStream& stream, std::uint32_t code);

@@ -1,9 +1,11 @@
 #include "http/http2_session.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "http/session_memory.h"
 
 namespace fairlead::http {
 namespace {
@@ -32,6 +34,29 @@ void OutgoingBody::take(std::size_t n, std::string& out) {
     }
   }
 }
+
+// Grows as soon as a read fills it, and is small again after one that would have fitted.
+class Http2Session::ReadRoom {
+ public:
+  explicit ReadRoom(ReadBytes sizes) : sizes_(sizes) { resize(sizes.quiet); }
+  std::span<char> span() { return {bytes_.get(), size_}; }
+  void filled(std::size_t n) {
+    if (n == size_ && size_ < sizes_.most) resize(sizes_.most);
+    if (n < sizes_.quiet && size_ > sizes_.quiet) resize(sizes_.quiet);
+  }
+
+ private:
+  // What was in it is gone.
+  void resize(std::size_t size) {
+    bytes_.reset();
+    bytes_ = std::make_unique_for_overwrite<char[]>(size);
+    size_ = size;
+  }
+
+  const ReadBytes sizes_;
+  std::size_t size_ = 0;
+  std::unique_ptr<char[]> bytes_;
+};
 
 // nghttp2 calls back in C; each callback finds the session object and hands on.
 struct Http2Session::Callbacks {
@@ -125,7 +150,7 @@ nghttp2_data_provider Http2Session::provider_of(OutgoingBody& body) {
 }
 
 Http2Session::Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, BufferPool& buffers,
-                           Side side, std::size_t read_bytes, Duration write_stall)
+                           Side side, ReadBytes read_bytes, Duration write_stall)
     : runtime_(runtime),
       stream_(stream),
       buffers_(buffers),
@@ -142,9 +167,10 @@ Http2Session::Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, B
   // nghttp2 measures resets by the machine's clock; the server counts them by the runtime's.
   nghttp2_option_set_stream_reset_rate_limit(option, 1'000'000'000, 1'000'000'000);
   nghttp2_session* session = nullptr;
-  const int made = side == Side::server
-                       ? nghttp2_session_server_new2(&session, callbacks, this, option)
-                       : nghttp2_session_client_new2(&session, callbacks, this, option);
+  const int made =
+      side == Side::server
+          ? nghttp2_session_server_new3(&session, callbacks, this, option, session_memory())
+          : nghttp2_session_client_new3(&session, callbacks, this, option, session_memory());
   CHECK(made == 0);
   session_.reset(session);
   nghttp2_option_del(option);
@@ -193,13 +219,12 @@ bool Http2Session::may_read() const {
 }
 
 Task<void> Http2Session::read_loop() {
-  const auto buffer = std::make_unique_for_overwrite<char[]>(read_bytes_);
+  ReadRoom room(read_bytes_);
   while (!ended_) {
     while (!ended_ && !may_read())
       if (!co_await written_.wait()) abort({Code::cancelled, "cancelled"});
     if (ended_) break;
-    runtime::Nested<Result<std::size_t>> read(
-        runtime_, stream_.read(std::span<char>(buffer.get(), read_bytes_)));
+    runtime::Nested<Result<std::size_t>> read(runtime_, stream_.read(room.span()));
     reading_ = &read;
     const Result<std::size_t> got = co_await read;
     reading_ = nullptr;
@@ -208,9 +233,10 @@ Task<void> Http2Session::read_loop() {
       abort(got.error());
     } else if (*got == 0) {
       abort({Code::unavailable, "connection closed by the peer"});
-    } else if (feed({buffer.get(), *got})) {
+    } else if (feed({room.span().data(), *got})) {
       wake_writer();
     }
+    if (got) room.filled(*got);
   }
 }
 

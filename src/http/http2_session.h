@@ -57,8 +57,13 @@ class Http2Session {
 
  protected:
   enum class Side { client, server };
+  // What the connection is read into: while it is quiet, and at most.
+  struct ReadBytes {
+    std::size_t quiet;
+    std::size_t most;
+  };
   Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, BufferPool& buffers, Side side,
-               std::size_t read_bytes, Duration write_stall);
+               ReadBytes read_bytes, Duration write_stall);
   ~Http2Session();  // never destroyed as this: each end owns its own kind
 
   virtual void on_frame_begun(const nghttp2_frame_hd&) {}
@@ -95,6 +100,7 @@ class Http2Session {
 
  private:
   struct Callbacks;
+  class ReadRoom;
   struct Deleter {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
   };
@@ -111,7 +117,7 @@ class Http2Session {
   runtime::Runtime& runtime_;
   runtime::Stream& stream_;
   BufferPool& buffers_;
-  const std::size_t read_bytes_;
+  const ReadBytes read_bytes_;
   const Duration write_stall_;
   std::unique_ptr<nghttp2_session, Deleter> session_;
   std::string* collecting_ = nullptr;

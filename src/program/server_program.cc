@@ -22,6 +22,7 @@
 #include "program/build_info.h"
 #include "program/host_access.h"
 #include "program/open_store.h"
+#include "program/resident_memory.h"
 #include "program/server_identity.h"
 #include "runtime/network_namespace.h"
 #include "runtime/scope.h"
@@ -31,6 +32,7 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kCompactInterval = 5min;
+constexpr Duration kGiveBackInterval = 1min;
 
 // The cache must never end before the server does: without it nothing true could be answered.
 Task<void> follow_store(watchcache::WatchCache& cache, std::optional<Error>& failure,
@@ -48,6 +50,11 @@ Task<void> compact_now_and_then(runtime::Runtime& runtime, OpenedStore& opened) 
     if (!compacted)
       log::warning("history not compacted", {{"error", compacted.error().to_string()}});
   }
+}
+
+// Starting, and nodes that join by the hundred, need much that serving does not.
+Task<void> give_back_now_and_then(runtime::Runtime& runtime) {
+  while (co_await runtime::sleep(runtime, kGiveBackInterval)) give_back_memory();
 }
 
 Task<void> catch_signal(runtime::EpollRuntime& runtime, int& caught, runtime::Signal& ended) {
@@ -224,6 +231,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   if (ready) {
     scope.spawn(identity->maintain());
     scope.spawn(compact_now_and_then(runtime, opened));
+    scope.spawn(give_back_now_and_then(runtime));
     scope.spawn(garbage.run());
     scope.spawn(networks.run());
     if (namespaces) scope.spawn(namespaces->run());

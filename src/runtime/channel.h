@@ -33,14 +33,14 @@ class Signal {
   LinkList<Wait> waits_;  // destroyed first, it lets them go: they wait on until cancelled
 };
 
-class Signal::Wait final : public Waiter, public Link {
+class Signal::Wait : public Waiter, public Link {
  public:
   explicit Wait(Signal& signal) : signal_(signal) {}
   bool await_ready() const { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     if (fiber_cancelled(handle)) {
-      cancelled_ = true;
+      given_up_ = "cancelled";
       return false;
     }
     suspend(handle);
@@ -48,18 +48,25 @@ class Signal::Wait final : public Waiter, public Link {
     return true;
   }
   Result<> await_resume() const {
-    if (cancelled_) return fail(Code::cancelled, "cancelled");
+    if (given_up_) return fail(code_, given_up_);
     return {};
   }
-  void on_cancel() override {
-    cancelled_ = true;
+  void on_cancel() override { give_up(Code::cancelled, "cancelled"); }
+
+ protected:
+  // Stops waiting, with this outcome; not if it was notified already.
+  void give_up(Code code, const char* why) {
+    if (!suspended()) return;
+    code_ = code;
+    given_up_ = why;
     Link::unlink();
     wake();
   }
 
  private:
   Signal& signal_;
-  bool cancelled_ = false;
+  Code code_ = Code::cancelled;
+  const char* given_up_ = nullptr;
 };
 
 inline Signal::Wait Signal::wait() { return Wait(*this); }

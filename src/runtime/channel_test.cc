@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/manual_runtime.h"
 #include "runtime/scope.h"
+#include "runtime/timed_wait.h"
 
 namespace fairlead::runtime {
 namespace {
@@ -152,6 +154,70 @@ TEST(Signal, WakesAllOnce) {
   runtime.settle();
   EXPECT_EQ(log, "abab");
   EXPECT_EQ(scope.size(), 0U);
+}
+
+Task<void> wait_until(Runtime& runtime, Signal& signal, Instant deadline, std::string& log) {
+  TimedWait wait(runtime, signal, deadline);
+  const Result<> woken = co_await wait;
+  log += woken ? "notified" : woken.error().to_string();
+}
+
+// Whatever is first ends the wait, and nothing of it is left behind.
+TEST(TimedWait, WhoeverIsFirst) {
+  const struct {
+    std::function<void(ManualRuntime&, Signal&, Scope&)> happens;
+    const char* expected;
+  } cases[] = {
+      {[](ManualRuntime&, Signal& signal, Scope&) { signal.notify(); }, "notified"},
+      {[](ManualRuntime& runtime, Signal&, Scope&) { runtime.advance(1s); }, "timeout: timed out"},
+      {[](ManualRuntime&, Signal&, Scope& scope) { scope.cancel(); }, "cancelled: cancelled"},
+      // Notified in the turn in which the time runs out.
+      {[](ManualRuntime& runtime, Signal& signal, Scope&) {
+         signal.notify();
+         runtime.advance_without_running(2s);
+       },
+       "notified"},
+      {[](ManualRuntime& runtime, Signal& signal, Scope& scope) {
+         runtime.advance_without_running(2s);
+         signal.notify();
+         scope.cancel();
+       },
+       "timeout: timed out"}};
+  for (const auto& c : cases) {
+    ManualRuntime runtime;
+    Signal signal;
+    Scope scope(runtime);
+    std::string log;
+    scope.spawn(wait_until(runtime, signal, runtime.now() + 1s, log));
+    runtime.settle();
+    EXPECT_EQ(log, "");
+    c.happens(runtime, signal, scope);
+    runtime.settle();
+    EXPECT_EQ(log, c.expected);
+    EXPECT_EQ(runtime.timers().size(), 0U);
+    EXPECT_EQ(scope.size(), 0U);
+  }
+}
+
+// Who was cancelled before does not begin to wait; a signal that goes away leaves the time limit.
+TEST(TimedWait, NothingToWaitFor) {
+  ManualRuntime runtime;
+  Scope scope(runtime);
+  std::string log;
+  {
+    Signal signal;
+    scope.spawn(wait_until(runtime, signal, runtime.now() + 1s, log));
+    runtime.settle();
+  }
+  runtime.advance(1s);
+  EXPECT_EQ(log, "timeout: timed out");
+  Signal signal;
+  log.clear();
+  scope.spawn(wait_until(runtime, signal, runtime.now() + 1s, log));
+  scope.cancel();
+  runtime.settle();
+  EXPECT_EQ(log, "cancelled: cancelled");
+  EXPECT_EQ(runtime.timers().size(), 0U);
 }
 
 }  // namespace

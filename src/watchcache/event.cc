@@ -34,7 +34,10 @@ const ObjectRef& Event::shown(EventType type) const {
 const Bytes& Event::frame(EventType type) const {
   Bytes& frame = frames_[static_cast<std::size_t>(type)];
   if (frame.empty()) {
-    const std::string& json = shown(type)->json;
+    // Only the text of what is gone is needed; the object itself (shown()) would be kept.
+    const std::string gone =
+        type == EventType::deleted ? with_version(*before_, place_) : std::string();
+    const std::string& json = type == EventType::deleted ? gone : after_->json;
     std::string text;
     text.reserve(json.size() + 40);
     text.append("{\"type\":\"").append(event_type_name(type)).append("\",\"object\":");
