@@ -15,6 +15,9 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
     if (operates_on(transaction, key)) continue;
     const LockFacts& facts = *index_.lock(lock_key);
+    // Released before, when the attachment lost the address: that was the moment, and who was to be
+    // waited for then is all there is.
+    if (!facts.awaits.empty()) continue;
     const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
     compare_silent(index_, nodes.silent, transaction);
     transaction.compares.push_back({key, lock->place.revision});
