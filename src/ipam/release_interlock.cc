@@ -13,7 +13,9 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
   for (const std::string& lock_key :
        index_.locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
     const LockFacts& facts = *index_.lock(lock_key);
-    if (!facts.awaits.empty()) continue;  // released before: that moment counts
+    // Released before, when the attachment lost the address: that was the moment, and who was to be
+    // waited for then is all there is.
+    if (!facts.awaits.empty()) continue;
     const watchcache::ObjectRef lock = index_.cache().of(locks).find(lock_key);
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
     if (store::operates_on(transaction, key)) continue;

@@ -54,18 +54,19 @@ struct Networks : apiserver::TestServer {
     CHECK(ask("admin", "DELETE", kGroup + what)->status == 200);
     runtime.advance(1s);
   }
-  // Of the lock of that address; "-": there is none.
-  std::string awaits(const std::string& ip) {
+  // An annotation of the lock of that address; "-": there is no lock.
+  std::string told(const std::string& ip, std::string_view annotation) {
     const std::string name = resource::ip_lock_name(kVni, *Ip::parse(ip));
     const auto lock = ask("admin", "GET", kGroup + "iplocks/" + name);
     if (lock->status != 200) return "-";
     const Json json = lock->json();
     const Json* annotations = wire::find(json, "metadata.annotations");
     const Json* names = annotations && annotations->is_object()
-                            ? annotations->get_object().if_contains(kAwaitsAnnotation)
+                            ? annotations->get_object().if_contains(annotation)
                             : nullptr;
     return names ? std::string(names->get_string()) : std::string();
   }
+  std::string awaits(const std::string& ip) { return told(ip, kAwaitsAnnotation); }
 };
 
 // Everybody who may carry the network is waited for once the attachment's place was told.
@@ -110,6 +111,27 @@ TEST(Release, WaitsForThoseWhoLostTheirAddress) {
   EXPECT_EQ(world.awaits(ip), "n1,n2");
 }
 
+// The moment at which an address was lost stays the moment, whatever becomes of the attachment
+// afterwards: nodes have reported it, and will not report a later one.
+TEST(Release, HappensOnce) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.place("x", "192.0.2.1");
+  const std::string ip = world.status("x", "ipv4");
+  world.remove("subnets/low");
+  world.make("subnets", "low", {{"vni", kVni + 1}, {"ipv4", "10.0.0.0/29"}});
+  ASSERT_NE(world.status("x", "ipv4"), "");
+  const std::string awaited = world.awaits(ip);
+  const std::string released = world.told(ip, kReleasedAnnotation);
+  EXPECT_NE(awaited, "-");
+  EXPECT_NE(released, "");
+  world.remove("subnets/low");
+  ASSERT_EQ(world.status("x", "ipv4"), "");
+  world.remove("networkattachments/x");
+  EXPECT_EQ(world.awaits(ip), awaited);
+  EXPECT_EQ(world.told(ip, kReleasedAnnotation), released);
+}
+
 // A server that is behind does not see who came last. Those who do see it find out from the locks.
 TEST(Release, WhoCameMeanwhileIsKnownFromTheLocks) {
   Networks world;
@@ -123,24 +145,6 @@ TEST(Release, WhoCameMeanwhileIsKnownFromTheLocks) {
   EXPECT_EQ(index.came_between(kVni, after, after + 1), std::set<std::string>{});
   world.remove("networkattachments/y");
   EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
-}
-
-// What an attachment let go while it lived was released then, not when the attachment goes: the nodes
-// have spoken of that moment, and may have no reason to speak again.
-TEST(Release, TheMomentOfReleaseStays) {
-  Networks world;
-  world.attach("x", "n1", "low");
-  world.attach("y", "n2", "high");
-  world.place("x", "192.0.2.1");
-  const std::string ip = world.status("x", "ipv4");
-  const std::string lock = kGroup + "iplocks/" + resource::ip_lock_name(kVni, *Ip::parse(ip));
-  world.remove("subnets/low");
-  world.subnet("low", "10.0.0.16/29");
-  ASSERT_NE(world.status("x", "ipv4"), ip);
-  ASSERT_EQ(world.awaits(ip), "n1,n2");
-  const std::string released = world.ask("admin", "GET", lock)->at("metadata.resourceVersion");
-  world.remove("networkattachments/x");
-  EXPECT_EQ(world.ask("admin", "GET", lock)->at("metadata.resourceVersion"), released);
 }
 
 // Nodes that do not exist cannot answer: the address is free at once.
