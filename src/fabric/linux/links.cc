@@ -3,6 +3,7 @@
 #include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <linux/veth.h>
@@ -112,6 +113,16 @@ Result<> exchange(nl_sock* socket, nl_msg* message, const std::string& what, Tak
 void put_one_queue(nl_msg* message) {
   nla_put_u32(message, IFLA_NUM_TX_QUEUES, 1);
   nla_put_u32(message, IFLA_NUM_RX_QUEUES, 1);
+}
+
+void put_closed(nl_msg* message) {
+  nlattr* inet = nla_nest_start(message, 2);  // AF_INET
+  nlattr* settings = nla_nest_start(message, IFLA_INET_CONF);
+  nla_put_u32(message, IPV4_DEVCONF_ARP_IGNORE, 8);
+  nla_put_u32(message, IPV4_DEVCONF_RP_FILTER, 1);
+  nla_put_u32(message, IPV4_DEVCONF_FORWARDING, 0);
+  nla_nest_end(message, settings);
+  nla_nest_end(message, inet);
 }
 
 }  // namespace
@@ -234,6 +245,8 @@ Result<Link> Links::try_make_veth(const Veth& veth) {
   nla_nest_end(raw, data);
   nla_nest_end(raw, info);
   FL_CHECKED(request(std::move(message), "make interface " + veth.guest_end));
+  // The kernel notices somewhat later that the new interface has no carrier, unless asked for it:
+  // were it up by then, everybody who listens would be told once more.
   return find(veth.host_end);
 }
 
@@ -277,24 +290,27 @@ Result<> Links::stop_offload(const std::string& name) {
   return {};
 }
 
-Result<> Links::raise(std::uint32_t ifindex, const std::string& alias) {
-  const auto raise_message = [&] {
-    Message message = link_message(RTM_SETLINK, 0, ifindex, IFF_UP);
-    if (!alias.empty())
-      nla_put(message.get(), IFLA_IFALIAS, static_cast<int>(alias.size()), alias.data());
+Result<> Links::raise(std::uint32_t ifindex, const Raise& how) {
+  const auto raise_message = [&](bool with_ipv6) {
+    const unsigned flags = IFF_UP | (how.promiscuous ? IFF_PROMISC : 0U);
+    Message message = link_message(RTM_SETLINK, 0, ifindex, flags);
+    nl_msg* raw = message.get();
+    if (!how.alias.empty())
+      nla_put(raw, IFLA_IFALIAS, static_cast<int>(how.alias.size()), how.alias.data());
+    nlattr* families = nla_nest_start(raw, IFLA_AF_SPEC);
+    if (how.closed) put_closed(raw);
+    if (with_ipv6) {
+      nlattr* inet6 = nla_nest_start(raw, 10);  // AF_INET6
+      nla_put_u8(raw, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
+      nla_nest_end(raw, inet6);
+    }
+    nla_nest_end(raw, families);
     return message;
   };
-  Message message = raise_message();
-  nl_msg* raw = message.get();
-  nlattr* families = nla_nest_start(raw, IFLA_AF_SPEC);
-  nlattr* inet6 = nla_nest_start(raw, 10);  // AF_INET6
-  nla_put_u8(raw, IFLA_INET6_ADDR_GEN_MODE, IN6_ADDR_GEN_MODE_NONE);
-  nla_nest_end(raw, inet6);
-  nla_nest_end(raw, families);
-  Result<> raised = request(std::move(message), "set interface up");
+  Result<> raised = request(raise_message(true), "set interface up");
   if (raised) return raised;
-  // A kernel without IPv6 refuses the second part.
-  return request(raise_message(), "set interface up");
+  // A kernel without IPv6 refuses that part.
+  return request(raise_message(false), "set interface up");
 }
 
 Result<> Links::remove(std::span<const std::uint32_t> ifindexes) {

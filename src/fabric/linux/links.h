@@ -71,8 +71,16 @@ class Links {
 
   Result<> set_alias(std::uint32_t ifindex, const std::string& alias);
   Result<> set_mtu(const std::string& name, std::uint32_t mtu);
-  // Up, without an IPv6 address of its own; with an alias, unless that is empty.
-  Result<> raise(std::uint32_t ifindex, const std::string& alias = {});
+  struct Raise {
+    std::string alias;         // empty: as it is
+    bool promiscuous = false;  // takes in what is for others, too
+    // The host does not answer ARP there, nor route, nor take in what claims to come from
+    // elsewhere.
+    bool closed = false;
+  };
+  // Up, without an IPv6 address of its own. All of it in one step, of which the kernel tells
+  // everybody who listens.
+  Result<> raise(std::uint32_t ifindex, const Raise& how);
   // The kernel completes checksums and cuts segments itself, instead of leaving it to whoever takes
   // the packets.
   Result<> stop_offload(const std::string& name);

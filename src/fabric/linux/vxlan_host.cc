@@ -119,7 +119,7 @@ Result<bool> VxlanHost::ensure_tunnel() {
   }
   if (!device.up) {
     // That is when the kernel takes the port.
-    if (const Result<> raised = links_->raise(device.ifindex); !raised)
+    if (const Result<> raised = links_->raise(device.ifindex, {}); !raised)
       return fail(raised.error().context(options_.device + " on UDP port " +
                                          std::to_string(options_.port)));
     mended = true;
@@ -189,7 +189,7 @@ Result<> VxlanHost::bring_end(const Station& station, const EndPlan& plan,
     end.guard = Guard::current;
   }
   if (plan.make || plan.raise) {
-    FL_CHECKED(links_->raise(end.ifindex));
+    FL_CHECKED(links_->raise(end.ifindex, {}));
     end.up = true;
   }
   watch_->add(end.ifindex);

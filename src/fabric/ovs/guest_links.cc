@@ -16,17 +16,11 @@ Result<> write_setting(const std::string& path, std::string_view value) {
   return {};
 }
 
-// The host's kernel sees what the guest sends before or beside the switch does. It must neither
-// answer (ARP for the host's addresses), nor route, nor take it in, nor greet the guest by itself.
-Result<> close_to_host(const std::string& name) {
-  const std::string ipv4 = "/proc/sys/net/ipv4/conf/" + name + "/";
-  FL_CHECKED(write_setting(ipv4 + "arp_ignore", "8"));
-  FL_CHECKED(write_setting(ipv4 + "rp_filter", "1"));
-  FL_CHECKED(write_setting(ipv4 + "forwarding", "0"));
-  // A kernel without IPv6 has no such file, and nothing to close.
-  const auto ipv6 = write_setting("/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6", "1");
-  if (!ipv6 && ipv6.error().code != Code::not_found) return fail(ipv6.error());
-  return {};
+// A kernel without IPv6 has no such file, and nothing to close.
+Result<> stop_ipv6(const std::string& name) {
+  Result<> stopped = write_setting("/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6", "1");
+  if (!stopped && stopped.error().code == Code::not_found) return {};
+  return stopped;
 }
 
 Result<> make(Links& links, const VethPair& pair) {
@@ -35,12 +29,17 @@ Result<> make(Links& links, const VethPair& pair) {
                                            .guest_mac = pair.mac,
                                            .mtu = pair.mtu,
                                            .maker = kernel::Maker::ovs}));
+  // The host's kernel sees what the guest sends before or beside the switch does. It must neither
+  // answer (ARP for the host's addresses), nor route, nor take it in, nor greet the guest by
+  // itself.
   const auto finish = [&]() -> Result<> {
-    FL_CHECKED(close_to_host(pair.host));
-    if (!pair.offload) {
+    FL_CHECKED(stop_ipv6(pair.host));
+    if (pair.switch_in_user_space) {
       FL_CHECKED(links.stop_offload(pair.guest));
     }
-    return links.raise(host.ifindex, pair.alias);
+    return links.raise(
+        host.ifindex,
+        {.alias = pair.alias, .promiscuous = pair.switch_in_user_space, .closed = true});
   };
   Result<> finished = finish();
   if (!finished) (void)links.remove({&host.ifindex, 1});

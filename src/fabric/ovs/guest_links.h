@@ -22,9 +22,11 @@ struct VethPair {
   Mac mac;            // of the guest's end
   std::uint32_t mtu = 1500;
   std::string alias;  // of the host's end, to know it again
-  // False: the guest's kernel completes checksums and cuts segments itself. A switch in user space
-  // takes packets as they are and hands them on so; other guests would drop them.
-  bool offload = true;
+  // A switch in user space takes packets as they are and hands them on so; other guests would drop
+  // what is unfinished: so the guest's kernel completes checksums and cuts segments itself. And it
+  // makes the host's end promiscuous, if that is not so already; the kernel would tell everybody,
+  // itself included, and it would go through all of its ports once more.
+  bool switch_in_user_space = false;
 };
 
 // One result for each, in order. A host end that says nothing of itself is what a process left that

@@ -24,9 +24,11 @@ Task<Result<>> OpenFlowClient::connect() {
   if (!stream)
     co_return fail(std::move(stream).error().context("openflow: " + bridge_.to_string()));
   reader_ = {};
+  greeted_ = false;
   dialogue_.open(std::move(*stream));
   auto hello = co_await dialogue_.ask(kHello, of::encode_hello(++last_xid_));
   if (!hello) co_return fail(std::move(hello).error().context("hello"));
+  greeted_ = true;
   co_return Result<>{};
 }
 

@@ -21,6 +21,8 @@ class OpenFlowClient {
 
   Task<Result<>> connect();
   bool connected() const { return dialogue_.connected(); }
+  // Connected, and the bridge has said that it speaks our language.
+  bool ready() const { return connected() && greeted_; }
 
   // What the switch found wrong, and which change it was if it said so.
   struct Refusal {
@@ -41,6 +43,7 @@ class OpenFlowClient {
   runtime::Runtime& runtime_;
   runtime::Endpoint bridge_;
   wire::openflow::MessageReader reader_;
+  bool greeted_ = false;
   std::uint32_t last_xid_ = 0;
   std::uint32_t last_bundle_ = 0;
 

@@ -36,7 +36,7 @@ Task<Result<>> OvsFabric::connect() {
   }
   FL_CO_CHECKED(co_await ensure_bridge());
   FL_CO_CHECKED(co_await ensure_tunnel());
-  if (!openflow_.connected()) {
+  if (!bridge_connected()) {
     FL_CO_CHECKED(co_await connect_bridge());
     started_ = true;
   }
@@ -51,7 +51,7 @@ Task<Result<>> OvsFabric::connect() {
   Failures failures;
   co_await change_flows(std::move(base), failures);
   if (!failures.empty()) co_return fail(failures.begin()->second.context("ovs: first flows"));
-  ready_ = ovsdb_.connected() && openflow_.connected();
+  ready_ = ovsdb_.connected() && bridge_connected();
   if (!ready_) co_return fail(Code::unavailable, "ovs: lost again");
   connection_changed_.notify();
   co_return Result<>{};
@@ -130,10 +130,21 @@ Task<Result<>> OvsFabric::ensure_tunnel() {
 Task<Result<>> OvsFabric::connect_bridge() {
   const Instant until = runtime_.now() + kPatience;
   for (;;) {
-    const Result<> connected = co_await openflow_.connect();
+    const Result<> connected = co_await openflow_.front()->connect();
+    if (connected && !std::exchange(adding_lanes_, true)) scope_.spawn(add_lanes());
     if (connected || runtime_.now() >= until) co_return connected;
     FL_CO_CHECKED(co_await runtime::sleep(runtime_, kFirstRetry));
   }
+}
+
+// Nobody waits for them: a busy switch takes its time for each.
+Task<void> OvsFabric::add_lanes() {
+  for (std::size_t at = 1; at < openflow_.size(); ++at) {
+    if (openflow_[at]->connected()) continue;
+    const Result<> connected = co_await openflow_[at]->connect();
+    if (!connected) break;
+  }
+  adding_lanes_ = false;
 }
 
 Task<Result<>> OvsFabric::observe_flows() {
@@ -141,7 +152,7 @@ Task<Result<>> OvsFabric::observe_flows() {
   const auto each = [&flows](const wire::openflow::Flow& flow) {
     flows[flow.cookie] += fingerprint(flow);
   };
-  FL_CO_CHECKED(co_await openflow_.dump(each));
+  FL_CO_CHECKED(co_await openflow_.front()->dump(each));
   observed_.flows = std::move(flows);
   co_return Result<>{};
 }

@@ -16,6 +16,15 @@ namespace {
 // agent that asks for many (Carrier) is not made to wait for a second one.
 constexpr std::size_t kAtOnce = 1000;
 
+// Of these, stations whose interfaces are made and whose ports are then asked for before the next:
+// the switch takes up the ones while the others are made. It goes through all of its ports whenever
+// an interface appears on the host, port or not, so waiting until all are made would have it do so
+// for nothing.
+constexpr std::size_t kInTurn = 64;
+
+// Connections to the bridge.
+constexpr std::size_t kLanes = 8;
+
 runtime::Endpoint unix_socket(const std::string& path) {
   return {.kind = runtime::Endpoint::Kind::unix_socket, .host = path, .port = 0};
 }
@@ -35,9 +44,15 @@ OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
             on_row(table, uuid, row);
           },
           [this](const Error& error) { on_end(error); }),
-      openflow_(runtime, unix_socket(options_.run_directory + "/" + options_.bridge + ".mgmt"),
-                [this](const Error& error) { on_end(error); }),
-      scope_(runtime) {}
+      scope_(runtime) {
+  const auto bridge = unix_socket(options_.run_directory + "/" + options_.bridge + ".mgmt");
+  openflow_.push_back(std::make_unique<OpenFlowClient>(
+      runtime, bridge, [this](const Error& error) { on_end(error); }));
+  // What is under way on the others when they end fails, which is how their end is noticed.
+  while (openflow_.size() < kLanes)
+    openflow_.push_back(
+        std::make_unique<OpenFlowClient>(runtime, bridge, [](const Error& /*error*/) {}));
+}
 
 Task<Result<>> OvsFabric::open() {
   if (!connected()) {
@@ -163,10 +178,19 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
     for (const std::string& id : plan.replace)
       if (!settled) failures.try_emplace(id, settled.error());
   }
-  co_await make_links(desired, plan.links, failures);
-  for (const std::string& id : plan.links)
-    if (!failures.contains(id)) made.insert(id);
-  co_await make_ports(desired, plan.ports, failures);
+  const std::set<std::string_view> linkless(plan.links.begin(), plan.links.end());
+  for (std::size_t at = 0; at < plan.ports.size(); at += kInTurn) {
+    const std::size_t end = std::min(at + kInTurn, plan.ports.size());
+    const std::vector<std::string> ports(plan.ports.begin() + static_cast<std::ptrdiff_t>(at),
+                                         plan.ports.begin() + static_cast<std::ptrdiff_t>(end));
+    std::vector<std::string> links;
+    for (const std::string& id : ports)
+      if (linkless.contains(id)) links.push_back(id);
+    co_await make_links(desired, links, failures);
+    for (const std::string& id : links)
+      if (!failures.contains(id)) made.insert(id);
+    co_await make_ports(desired, ports, failures);
+  }
   co_await update_records(desired, plan.records, failures);
   co_await set_mtus(desired, plan.resize, failures);
   co_await wait_numbers(desired, ids, failures);
@@ -176,8 +200,8 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
     if (!failures.contains(id)) good.push_back(id);
   std::vector<FlowChange> changes =
       plan_flows(desired, good, observed_, static_cast<std::uint32_t>(tunnel_));
-  std::ranges::move(more, std::back_inserter(changes));
   co_await change_flows(std::move(changes), failures);
+  co_await change_flows(std::move(more), failures);
   co_await remove_ports(plan.remove, failures);
   if (std::exchange(missed_, false)) disturbed_.notify();
   co_return made;
@@ -197,7 +221,7 @@ Task<void> OvsFabric::make_links(const Desired& desired, const std::vector<std::
                      .mac = station.mac,
                      .mtu = mtu_,
                      .alias = alias_of(id),
-                     .offload = options_.datapath_type != "netdev"});
+                     .switch_in_user_space = options_.datapath_type == "netdev"});
   }
   if (pairs.empty()) co_return;
   const auto work = [pairs] { return make_veth_pairs(pairs); };
@@ -332,6 +356,18 @@ Task<void> OvsFabric::wait_numbers(const Desired& desired, const std::vector<std
 }
 
 Task<void> OvsFabric::change_flows(std::vector<FlowChange> changes, Failures& failures) {
+  std::vector<OpenFlowClient*> lanes = {openflow_.front().get()};
+  for (std::size_t at = 1; at < openflow_.size(); ++at)
+    if (openflow_[at]->ready()) lanes.push_back(openflow_[at].get());
+  std::vector<std::vector<FlowChange>> shares = share_flows(std::move(changes), lanes.size());
+  runtime::Scope scope(runtime_);
+  for (std::size_t at = 0; at < shares.size(); ++at)
+    scope.spawn(change_share(*lanes[at], std::move(shares[at]), failures));
+  co_await scope.join();
+}
+
+Task<void> OvsFabric::change_share(OpenFlowClient& client, std::vector<FlowChange> changes,
+                                   Failures& failures) {
   namespace of = wire::openflow;
   while (!changes.empty()) {
     std::vector<of::FlowMod> mods;
@@ -351,7 +387,7 @@ Task<void> OvsFabric::change_flows(std::vector<FlowChange> changes, Failures& fa
     for (std::size_t at = 0; at < changes.size(); ++at)
       for (const of::Flow& flow : changes[at].add) push(at, {of::Command::add, flow});
 
-    const auto refusal = co_await openflow_.commit(std::move(mods));
+    const auto refusal = co_await client.commit(std::move(mods));
     if (!refusal) {
       for (const FlowChange& change : changes) {
         if (change.add.empty())
@@ -362,7 +398,7 @@ Task<void> OvsFabric::change_flows(std::vector<FlowChange> changes, Failures& fa
       co_return;
     }
     if (!refusal->change) {
-      ready_ = ready_ && openflow_.connected();  // what is there now is not known
+      ready_ = ready_ && client.connected();  // what is there now is not known
       for (const FlowChange& change : changes) failures.try_emplace(change.id, refusal->error);
       co_return;
     }

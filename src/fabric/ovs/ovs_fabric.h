@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -83,7 +84,9 @@ class OvsFabric final : public Fabric {
   Task<Result<>> observe_mtu();
   Task<void> keep_connected();
   Task<Result<>> wait_connected();
-  bool connected() const { return ready_ && ovsdb_.connected() && openflow_.connected(); }
+  Task<void> add_lanes();
+  bool bridge_connected() const { return openflow_.front()->connected(); }
+  bool connected() const { return ready_ && ovsdb_.connected() && bridge_connected(); }
 
   // What the database tells.
   void on_row(const std::string& table, const std::string& uuid, const wire::ovsdb::Row* row);
@@ -107,6 +110,8 @@ class OvsFabric final : public Fabric {
   Task<void> wait_numbers(const Desired& desired, const std::vector<std::string>& ids,
                           Failures& failures);
   Task<void> change_flows(std::vector<FlowChange> changes, Failures& failures);
+  Task<void> change_share(OpenFlowClient& client, std::vector<FlowChange> changes,
+                          Failures& failures);
   Task<void> remove_ports(const std::vector<std::string>& ids, Failures& failures);
   Task<Result<>> settle();
   Task<Result<>> prepare_restart();
@@ -138,7 +143,10 @@ class OvsFabric final : public Fabric {
   bool kept_ = false;
 
   OvsdbClient ovsdb_;
-  OpenFlowClient openflow_;
+  // The first is the one that counts; the others share the work with it, as far as they are there
+  // (share_flows()).
+  std::vector<std::unique_ptr<OpenFlowClient>> openflow_;
+  bool adding_lanes_ = false;
   runtime::Scope scope_;  // last: its tasks use all of the above
 };
 

@@ -1,5 +1,6 @@
 #include "fabric/ovs/plan.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "fabric/names.h"
@@ -12,6 +13,9 @@ constexpr std::string_view kRecordVni = "fairlead-vni";
 constexpr std::string_view kRecordMac = "fairlead-mac";
 constexpr std::string_view kRecordAddresses = "fairlead-addresses";
 constexpr std::string_view kRecordInterface = "fairlead-interface";
+
+// Messages that ovs-vswitchd takes from one connection before it looks at everything else.
+constexpr std::size_t kReadAtOnce = 50;
 
 const Station* find(const Desired& desired, const std::string& id) {
   const auto found = desired.find(id);
@@ -119,6 +123,25 @@ std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::
     changes.push_back({id, cookie, present.has_value(), std::move(*wanted)});
   }
   return changes;
+}
+
+std::vector<std::vector<FlowChange>> share_flows(std::vector<FlowChange> changes,
+                                                 std::size_t most) {
+  const auto messages = [](const FlowChange& change) {
+    return change.add.size() + (change.remove ? 1 : 0);
+  };
+  std::size_t total = 0;
+  for (const FlowChange& change : changes) total += messages(change);
+  const std::size_t count = std::min((total + kReadAtOnce - 1) / kReadAtOnce, most);
+  std::vector<std::vector<FlowChange>> shares(count);
+  std::vector<std::size_t> sizes(count);
+  for (FlowChange& change : changes) {
+    const bool alters = change.remove && !change.add.empty();
+    const auto to = alters ? sizes.begin() : std::ranges::min_element(sizes);
+    *to += messages(change);
+    shares[static_cast<std::size_t>(to - sizes.begin())].push_back(std::move(change));
+  }
+  return shares;
 }
 
 std::optional<FlowChange> plan_base_flows(const Observed& observed, std::uint32_t tunnel) {

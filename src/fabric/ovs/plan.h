@@ -67,6 +67,12 @@ struct FlowChange {
 // Local stations whose port has no number are passed over.
 std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
                                    const Observed& observed, std::uint32_t tunnel);
+// The same, in at most `most` parts that may be carried out side by side: in whatever order they
+// are, the end is the same. Stations that keep their place but change stay together, so that
+// packets see them change at once. A switch takes a few messages from each connection, then goes
+// through all of its ports before it takes more: with a thousand ports that, and not the flows, is
+// what many of them cost.
+std::vector<std::vector<FlowChange>> share_flows(std::vector<FlowChange> changes, std::size_t most);
 // What every bridge has, whatever it carries.
 std::optional<FlowChange> plan_base_flows(const Observed& observed, std::uint32_t tunnel);
 // Flows that belong to nothing desired.

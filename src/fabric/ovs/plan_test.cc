@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "fabric/names.h"
 #include "fabric/ovs/flows.h"
 
@@ -158,6 +161,58 @@ TEST(OvsPlan, Records) {
     damaged[key] = key == kRecordId || key == "fairlead-interface" ? "" : "x";
     EXPECT_EQ(decode_record(damaged), std::nullopt) << key;
   }
+}
+
+FlowChange adding(const std::string& id, std::size_t flows) {
+  return {id, cookie_of(id), false, std::vector<wire::openflow::Flow>(flows)};
+}
+
+// What a switch reads in one go stays one bundle; nothing is no bundle.
+TEST(SharedFlows, FewStayTogether) {
+  EXPECT_TRUE(share_flows({}, 8).empty());
+  const std::vector<FlowChange> few = {adding("a", 5), {"b", cookie_of("b"), true, {}}};
+  const auto shares = share_flows(few, 8);
+  ASSERT_EQ(shares.size(), 1);
+  EXPECT_EQ(shares[0], few);
+}
+
+// Many are spread evenly, over no more parts than allowed, each station whole and none twice.
+TEST(SharedFlows, ManyAreSpreadByStation) {
+  std::vector<FlowChange> many;
+  for (int i = 0; i < 100; ++i) many.push_back(adding(std::to_string(i), 5));
+  EXPECT_EQ(share_flows(many, 64).size(), 10);  // of 50 messages each
+  const auto shares = share_flows(many, 4);
+  ASSERT_EQ(shares.size(), 4);
+  std::set<std::string> seen;
+  for (const auto& share : shares) {
+    EXPECT_EQ(share.size(), 25);
+    for (const FlowChange& change : share) {
+      EXPECT_EQ(change.add.size(), 5);
+      EXPECT_TRUE(seen.insert(change.id).second);
+    }
+  }
+  EXPECT_EQ(seen.size(), 100);
+}
+
+// Two stations that swap an address are never seen half-swapped.
+TEST(SharedFlows, AlteredStationsChangeAtOnce) {
+  std::vector<FlowChange> changes;
+  for (int i = 0; i < 40; ++i) {
+    changes.push_back(adding("new" + std::to_string(i), 5));
+    changes.push_back(adding("altered" + std::to_string(i), 5));
+    changes.back().remove = true;
+    changes.push_back({"gone", cookie_of("gone"), true, {}});
+  }
+  const auto shares = share_flows(changes, 4);
+  ASSERT_EQ(shares.size(), 4);
+  std::size_t total = 0;
+  for (std::size_t at = 0; at < shares.size(); ++at) {
+    total += shares[at].size();
+    const auto altered = std::ranges::count_if(
+        shares[at], [](const FlowChange& change) { return change.id.starts_with("altered"); });
+    EXPECT_EQ(altered, at == 0 ? 40 : 0);
+  }
+  EXPECT_EQ(total, changes.size());
 }
 
 }  // namespace
