@@ -433,15 +433,15 @@ Result<> run_agents(World& world, Seen& seen) {
   for (const std::unique_ptr<Host>& host : story.hosts) victims.push_back(host->plane.node());
   using Kind = Fault::Kind;
   const Nemesis& nemesis = world.own<Nemesis>(
-      world,
-      FaultSettings{.machines = victims,
-                    .begin = 500ms,
-                    .end = kStorm,
-                    .pause_between = {.least = 50ms, .spread = 600ms},
-                    .lasting = {.least = 50ms, .spread = 2s},
-                    .victims_at_most = 2,
-                    .kinds = {Kind::cut_one_way, Kind::cut_both_ways, Kind::isolate, Kind::slow,
-                              Kind::lossy, Kind::pause, Kind::kill, Kind::kill, Kind::power_loss}});
+      world, FaultSettings{.machines = victims,
+                           .begin = 500ms,
+                           .end = kStorm,
+                           .pause_between = {.least = 50ms, .spread = 600ms},
+                           .lasting = {.least = 50ms, .spread = 2s},
+                           .victims_at_most = 2,
+                           .kinds = {Kind::cut_one_way, Kind::cut_both_ways, Kind::isolate,
+                                     Kind::slow, Kind::lossy, Kind::pause, Kind::kill, Kind::kill,
+                                     Kind::power_loss, Kind::clock_rate, Kind::wall_step}});
   for (const Fault& fault : nemesis.plan())
     for (const std::unique_ptr<Host>& host : story.hosts)
       if (fault.kind == Kind::power_loss && fault.subject == host->plane.node())
