@@ -10,6 +10,9 @@ namespace {
 
 // How many of the latest events keep what watchers are sent, each a copy of the object.
 constexpr std::size_t kEventsWithFrames = 64;
+// Where nobody has ever watched, only the pages of a long list look back: a part of the history
+// does. IPLocks, NodeReports and Events are written all the time and are usually not watched.
+constexpr std::size_t kUnwatchedPart = 4;
 
 // Walks today's objects with an older layer over them: where the older layer has a key it wins, and
 // its null means that the object did not exist then.
@@ -151,8 +154,9 @@ void KindCache::record(EventRef event) {
   history_.push_back(std::move(event));
   if (history_.size() > kEventsWithFrames)
     history_[history_.size() - 1 - kEventsWithFrames]->forget_frames();
-  while (history_.size() > 1 &&
-         (history_.size() > limits_.events || history_bytes_ > limits_.bytes)) {
+  const bool ever_watched = next_id_ > 1;
+  const std::size_t most_bytes = ever_watched ? limits_.bytes : limits_.bytes / kUnwatchedPart;
+  while (history_.size() > 1 && (history_.size() > limits_.events || history_bytes_ > most_bytes)) {
     history_start_ = history_.front()->place();
     history_bytes_ -= history_.front()->bytes();
     history_.pop_front();

@@ -168,6 +168,28 @@ TEST(KindCache, WatchersAreCutByBytesToo) {
   EXPECT_EQ(drain(*resumed).size(), 9u);
 }
 
+// What nobody has ever watched is remembered for the pages of lists only; once somebody has, who
+// loses the connection finds all of it, also when all of them lost it.
+TEST(KindCache, LessIsRememberedOfWhatNobodyWatches) {
+  const std::size_t one = Event(nullptr, attachment("x", "n", {1, 0}), {1, 0}).bytes();
+  KindCache cache(attachments(), {.bytes = 8 * one + 64});
+  cache.reset({}, 0);
+  std::int64_t revision = 0;
+  const auto put = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      cache.apply_put(attachment("x", "n", {++revision, 0}));
+      cache.apply_erase("ns/x", {++revision, 0});
+    }
+  };
+  put(10);
+  EXPECT_EQ(cache.history_size(), 2U);
+  {
+    auto watched = cache.subscribe({}, store::Place::end_of(revision)).value();
+  }
+  put(10);
+  EXPECT_EQ(cache.history_size(), 8U);
+}
+
 // The index finds exactly the watchers whose term fits the old or the new object.
 TEST(SubscriberIndex, CandidatesAreThoseThatMayMatch) {
   SubscriberIndex index;
