@@ -11,6 +11,7 @@ namespace {
 namespace http1 = wire::http1;
 
 constexpr std::size_t kBuffer = 128 << 10;
+constexpr Duration kLongestRest = 30s;          // servers close what nobody uses, ours after 180 s
 constexpr std::size_t kRefusalBytes = 4 << 10;  // kept of an answer that is an error
 
 class Http1Connection final : public Connection {
@@ -25,6 +26,24 @@ class Http1Connection final : public Connection {
   }
 
   Task<Result<Answer>> exchange(const Call& call) override {
+    if (stream_ && runtime_.now() - answered_at_ > kLongestRest) stream_.reset();
+    const bool used_before = stream_ != nullptr;
+    Result<Answer> answer = co_await try_once(call);
+    // The server may have closed at the moment in which we wrote. What only
+    // reads is asked again.
+    if (!answer && used_before && !heard_anything_ && !closed_ && call.method == "GET")
+      answer = co_await try_once(call);
+    co_return answer;
+  }
+
+  void close() override {
+    closed_ = true;
+    if (stream_) stream_->close();
+  }
+
+ private:
+  Task<Result<Answer>> try_once(const Call& call) {
+    heard_anything_ = false;
     if (closed_) co_return fail(Code::cancelled, "closed");
     if (!stream_) {
       Result<std::unique_ptr<runtime::Stream>> connected =
@@ -36,15 +55,10 @@ class Http1Connection final : public Connection {
     }
     Result<Answer> answer = co_await send_and_receive(call);
     if (!answer || !keep_alive_) stream_.reset();
+    answered_at_ = runtime_.now();
     co_return answer;
   }
 
-  void close() override {
-    closed_ = true;
-    if (stream_) stream_->close();
-  }
-
- private:
   Task<Result<Answer>> send_and_receive(const Call& call) {
     out_.clear();
     http1::append_request_line(out_, call.method, target_.base_path + call.target);
@@ -73,6 +87,7 @@ class Http1Connection final : public Connection {
       co_return fail(Code::corrupt, "the head of the answer is too large");
     FL_CO_TRY(const std::size_t n, co_await stream_->read(std::span<char>(buffer_).subspan(end_)));
     end_ += n;
+    heard_anything_ |= n != 0;
     co_return n != 0;
   }
 
@@ -131,6 +146,8 @@ class Http1Connection final : public Connection {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool keep_alive_ = true;
+  bool heard_anything_ = false;  // of the answer
+  Instant answered_at_{};
   bool closed_ = false;
 };
 

@@ -109,6 +109,11 @@ class MemoryStream final : public runtime::Stream {
   const runtime::PeerInfo& peer() const override { return peer_; }
 
   std::size_t read_limit = SIZE_MAX;  // at most so many bytes per read
+  // As if the other side had ended its own just now.
+  void end_incoming() {
+    in_->ended = true;
+    in_->readable.notify();
+  }
   const Pipe& incoming() const { return *in_; }
   const Pipe& outgoing() const { return *out_; }
 
