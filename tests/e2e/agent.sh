@@ -94,6 +94,9 @@ told() { kubectl describe na "$1" | grep -qE "$2"; }
 wait_until 20 "what the agent did, told" told x 'Normal +Implemented .*fairlead-agent.* Implemented as interface '"$(field x .status.ifcName)"' of node a1'
 expect "metrics" '^fairlead_agent_local_attachments 1$' page a1 metrics
 expect "metrics of others" '^fairlead_agent_remote_attachments 1$' page a1 metrics
+expect "a watch for the node and one for its network" '^fairlead_agent_watches 2$' page a1 metrics
+connections() { ss -Htnp state established dst "$ADDRESS" | grep -c "pid=$1,"; }
+equal "on one connection" "$(connections "$first")" 1
 expect "ready" '^ok$' page a1 readyz
 expect "healthy" '^ok$' page a1 healthz
 
