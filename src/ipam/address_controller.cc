@@ -28,10 +28,6 @@ constexpr std::size_t kBatch = 40;
 constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
 constexpr char kSubnetMark = '*';  // in no object's name
 
-std::string text_of(const std::optional<Assigned>& part) {
-  return part ? part->ip.to_string() : std::string();
-}
-
 // A rival may have given it addresses meanwhile, which must not be taken from it.
 bool is_as_decided_on(const Json& live, const Assignment& assignment) {
   const Json* vni = wire::find(live, "status.addressVNI");

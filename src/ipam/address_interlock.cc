@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ipam/assignment_objects.h"
+#include "resource/extended_metadata.h"
 #include "resource/network_attachment.h"
 #include "store/transaction.h"
 
@@ -15,12 +16,6 @@ namespace {
 // Those of larger transactions get theirs afterwards: each may add two locks and their compares,
 // and the compare of its subnet, and 128 are allowed.
 constexpr std::size_t kMostTogether = 30;
-
-bool same(const Json* a, const Json* b) {
-  const bool has_a = a && !a->is_null();
-  const bool has_b = b && !b->is_null();
-  return has_a == has_b && (!has_a || *a == *b);
-}
 
 // The value at a dotted path becomes `value`, or goes if that is null.
 void put(Json& object, std::string_view path, const Json* value) {
@@ -124,7 +119,7 @@ void AddressInterlock::keep_what_was_given(const Proposal& proposal) const {
   bool changed = false;
   for (const std::string& path : resource::attachment_address_fields()) {
     const Json* given = wire::find(*proposal.live, path);
-    if (same(given, wire::find(*proposal.desired, path))) continue;
+    if (resource::same_content(given, wire::find(*proposal.desired, path))) continue;
     put(*proposal.desired, path, given);
     changed = true;
   }

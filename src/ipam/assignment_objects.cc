@@ -13,11 +13,11 @@ void set_or_erase(JsonObject& object, std::string_view name, std::string_view va
   }
 }
 
+}  // namespace
+
 std::string text_of(const std::optional<Assigned>& part) {
   return part ? part->ip.to_string() : std::string();
 }
-
-}  // namespace
 
 void fill_status(Json& attachment, const Assignment& assignment) {
   JsonObject& status = wire::member_object(attachment.get_object(), "status");

@@ -1,10 +1,16 @@
 // An assignment as it is written: the status of its attachment, and its locks. Pure.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "ipam/assignment.h"
 #include "wire/json.h"
 
 namespace fairlead::ipam {
+
+// The address; empty: none.
+std::string text_of(const std::optional<Assigned>& part);
 
 // Section status.address as the assignment wants it; the other sections stay.
 void fill_status(Json& attachment, const Assignment& assignment);

@@ -32,11 +32,11 @@ VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Cata
       subnets_(runtime, index_),
       releases_(runtime, index_),
       addresses_(runtime, index_, writer, events_, metrics, of(queues, "ipam")),
-      addresses_at_creation_(runtime, index_, addresses_),
+      address_interlock_(runtime, index_, addresses_),
       quarantine_(runtime, index_, writer, of(queues, "quarantine")) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);
-  writer.add_admission(addresses_at_creation_);
+  writer.add_admission(address_interlock_);
   metrics.gauge_of("fairlead_ipam_released_locks",
                    "Addresses that were released and wait for nodes to drop them.",
                    [this] { return static_cast<double>(index_.released(0).size()); });

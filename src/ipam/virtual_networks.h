@@ -41,7 +41,7 @@ class VirtualNetworks {
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;
   AddressController addresses_;
-  AddressInterlock addresses_at_creation_;
+  AddressInterlock address_interlock_;
   QuarantineKeeper quarantine_;
 };
 

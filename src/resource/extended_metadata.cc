@@ -5,12 +5,6 @@
 namespace fairlead::resource {
 namespace {
 
-bool same_content(const Json* a, const Json* b) {
-  const bool has_a = a && !a->is_null();
-  const bool has_b = b && !b->is_null();
-  return has_a == has_b && (!has_a || *a == *b);
-}
-
 bool differs(const Section& section, const Json& object, const Json* old) {
   return std::ranges::any_of(section.paths, [&](const std::string& path) {
     return !same_content(wire::find(object, path), old ? wire::find(*old, path) : nullptr);
@@ -27,6 +21,12 @@ const JsonObject* write_of(const Json* old, std::string_view section) {
 }
 
 }  // namespace
+
+bool same_content(const Json* a, const Json* b) {
+  const bool has_a = a && !a->is_null();
+  const bool has_b = b && !b->is_null();
+  return has_a == has_b && (!has_a || *a == *b);
+}
 
 std::optional<Moment> ExtendedMetadata::written(std::string_view section) const {
   const auto found = std::ranges::find(writes, section, &WriteTime::section);

@@ -41,6 +41,9 @@ struct ExtendedMetadata {
   std::optional<Moment> written(std::string_view section) const;
 };
 
+// Null and missing are the same.
+bool same_content(const Json* a, const Json* b);
+
 // A section is the content at some paths.
 struct Section {
   std::string name;
