@@ -71,7 +71,9 @@ bool could_have(const resource::NetworkAttachmentSpec& wanted, const resource::S
   return false;
 }
 
-const std::string kElsewhere;  // in place of a VNI: those that a report does not name
+// In place of a VNI: those that a report does not name; and the node's own attachments.
+const std::string kElsewhere;
+const std::string kOwn = "own";
 
 std::set<std::string> split(std::string_view text) {
   std::set<std::string> parts;
@@ -130,6 +132,7 @@ void NetworkChecker::take_in(const store::Change& change) {
         annotations ? annotations->get_object().if_contains(ipam::kAwaitsAnnotation) : nullptr;
     if (awaits && lock.released == 0) {
       lock.awaits = split(awaits->get_string());
+      lock.node = annotations->get_object().at(ipam::kNodeAnnotation).get_string();
       lock.released = now;
       ++releases_;
       // One whose attachment had lost the address before: nobody was told of it since.
@@ -151,6 +154,7 @@ void NetworkChecker::take_in(const store::Change& change) {
     };
     for (const auto& [vni, version] : report->applied) applied[vni] = revision(version);
     applied[kElsewhere] = revision(report->applied_elsewhere);
+    applied[kOwn] = revision(report->applied_own);
   }
 }
 
@@ -160,9 +164,14 @@ void NetworkChecker::freed(const Lock& lock, Revision now) {
     if (reports == applied_.end() || report_since_.at(node) > lock.released) continue;
     auto& applied = reports->second;
     const std::string vni = std::to_string(lock.address.vni);
-    const Revision reported = applied[applied.contains(vni) ? vni : kElsewhere];
-    if (reported < lock.released &&
-        carried_between(node, lock.address.vni, reported, lock.released))
+    const Revision of_others = applied[applied.contains(vni) ? vni : kElsewhere];
+    // Who has nothing of its own in the network carries nothing of others there either.
+    const bool dropped =
+        node == lock.node ? applied[kOwn] >= lock.released
+                          : of_others >= lock.released ||
+                                !carried_between(node, lock.address.vni,
+                                                 std::max(of_others, applied[kOwn]), lock.released);
+    if (!dropped)
       violated(fmt::format("{} of network {} was freed at {}, but {} had not dropped it",
                            lock.address.ip.to_string(), lock.address.vni, now, node));
   }

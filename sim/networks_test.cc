@@ -190,13 +190,14 @@ Task<void> use_networks(Machine& machine, Shared& shared) {
 }
 
 Task<Result<store::Committed>> write_report(store::Store& store, const std::string& node,
-                                            JsonObject applied) {
+                                            std::string applied_own, JsonObject applied) {
   store::Transaction transaction;
   transaction.operations.push_back(
       {store::Operation::Kind::put, watchcache::store_key(reports(), "", node),
        watchcache::encode_stored(JsonObject{{"apiVersion", reports().api_version()},
                                             {"kind", reports().kind},
                                             {"metadata", JsonObject{{"name", node}, {"uid", node}}},
+                                            {"appliedOwn", std::move(applied_own)},
                                             {"applied", std::move(applied)}})});
   co_return co_await store.commit(std::move(transaction));
 }
@@ -205,7 +206,7 @@ Task<Result<store::Committed>> write_report(store::Store& store, const std::stri
 // it has attachments, or had until then, it says so; of other networks it knows nothing.
 Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
   LaggingStore store(machine, *shared.store);
-  if (!co_await write_report(store, node, {})) co_return;
+  if (!co_await write_report(store, node, "", {})) co_return;
   const std::string prefix = watchcache::kind_prefix(attachments());
   auto watch = store.watch(prefix, 0);
   CHECK(watch.has_value());
@@ -229,9 +230,9 @@ Task<void> answer_for(Machine& machine, Shared& shared, std::string node) {
       concerned.insert(own[change.current.key]);
     }
     if (batch->changes.empty() || concerned.empty()) continue;
-    for (const std::string& vni : concerned)
-      applied[vni] = std::to_string(store::Place::end_of(batch->revision).number());
-    (void)co_await write_report(store, node, applied);
+    const std::string seen = std::to_string(store::Place::end_of(batch->revision).number());
+    for (const std::string& vni : concerned) applied[vni] = seen;
+    (void)co_await write_report(store, node, seen, applied);
   }
 }
 

@@ -71,6 +71,7 @@ void Agent::put(const Source& source, Attachment attachment) {
     if (stale) note_outdated(source->vni, version, {attachment.uid});
   } else {
     applied_.known(version);
+    note_change_of_own(attachment);
     put_own(attachment);
   }
   view_.put(source, std::move(attachment));
@@ -81,11 +82,10 @@ void Agent::erased(const Source& source, Attachment last) {
   const std::uint64_t version = last.version;
   view_.reached(source, version);
   if (source) {
-    std::vector<std::string> ids;
-    if (carrier_.may_carry(last.uid)) ids.push_back(last.uid);
-    note_outdated(source->vni, version, std::move(ids));
+    note_outdated(source->vni, version, carried_of({last.uid}));
   } else {
     applied_.known(version);
+    note_outdated(AppliedVersions::kOwn, version, carried_of({last.uid}));
     // Its last state has the current postDeleteExec.
     if (const auto own = own_.find(last.uid); own != own_.end()) own->second.attachment = last;
     lose_own(last.uid);
@@ -101,6 +101,7 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
     for (const Attachment& attachment : all) listed[attachment.uid] = &attachment;
     std::vector<std::string> ids;
     for (const std::string& id : carrier_.carried_in(source->vni)) {
+      if (own_.contains(id)) continue;
       const auto at = listed.find(id);
       const bool stale = at == listed.end() || outdated(id, at->second->station());
       if (stale) ids.push_back(id);
@@ -112,13 +113,17 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
     if (first_version_ == 0) first_version_ = version;
     applied_.surveyed(version);
     std::set<std::string_view> listed;
+    std::vector<std::string> stale;
     for (const Attachment& attachment : all) {
       listed.insert(attachment.uid);
-      put_own(attachment);
+      if (outdated(attachment.uid, attachment.station())) stale.push_back(attachment.uid);
     }
     std::vector<std::string> gone;
     for (const auto& [uid, own] : own_)
       if (!own.gone && !listed.contains(uid)) gone.push_back(uid);
+    std::ranges::move(carried_of(gone), std::back_inserter(stale));
+    note_outdated(AppliedVersions::kOwn, version, std::move(stale));
+    for (const Attachment& attachment : all) put_own(attachment);
     for (const std::string& uid : gone) lose_own(uid);
   }
   view_.replace(source, std::move(all));
@@ -184,8 +189,27 @@ void Agent::leave(const Network& network, std::uint64_t version) {
   informers_.stop(network);
   const bool elsewhere = std::ranges::any_of(
       view_.relevant(), [&](const Network& other) { return other.vni == network.vni; });
-  note_outdated(network.vni, version, carrier_.carried_in(network.vni));
+  for (const fabric::Vni count : {AppliedVersions::kOwn, network.vni})
+    note_outdated(count, version, carrier_.carried_in(network.vni));
   if (!elsewhere) applied_.left(network.vni);
+}
+
+// Told also of what the fabric never had: whoever waits for this node cannot know that.
+void Agent::note_change_of_own(const Attachment& attachment) {
+  const auto uid = own_uids_.find(attachment.key);
+  const auto known = uid == own_uids_.end() ? own_.end() : own_.find(uid->second);
+  if (known == own_.end()) return;
+  const Attachment& before = known->second.attachment;
+  const bool same = before.vni == attachment.vni && before.mac == attachment.mac &&
+                    before.addresses == attachment.addresses;
+  if (!same) note_outdated(AppliedVersions::kOwn, attachment.version, carried_of({before.uid}));
+}
+
+std::vector<std::string> Agent::carried_of(const std::vector<std::string>& ids) const {
+  std::vector<std::string> carried;
+  for (const std::string& id : ids)
+    if (carrier_.may_carry(id)) carried.push_back(id);
+  return carried;
 }
 
 bool Agent::outdated(const std::string& id, const std::optional<fabric::Station>& station) const {

@@ -106,6 +106,9 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void follow_view(std::uint64_t version);
   void follow_relevance(std::uint64_t version);
   void leave(const Network& network, std::uint64_t version);
+  void note_change_of_own(const Attachment& attachment);
+  // Those of them that the fabric has, or may have.
+  std::vector<std::string> carried_of(const std::vector<std::string>& ids) const;
   bool outdated(const std::string& id, const std::optional<fabric::Station>& station) const;
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
 

@@ -115,7 +115,7 @@ Task<void> AgentTest::tells_and_reports() {
   const Result<> deleted = co_await admin_->remove(kReports, "", "n1");
   EXPECT_TRUE(deleted);
   const std::uint64_t version = co_await remove("a");
-  EXPECT_TRUE(co_await until_applied("n1", 5, version));
+  EXPECT_TRUE(co_await until_applied_own("n1", version));
 }
 TEST_F(AgentTest, TellsAndReports) { run(tells_and_reports()); }
 

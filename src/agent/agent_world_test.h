@@ -272,9 +272,15 @@ class AgentWorld : public ::testing::Test {
     CHECK(removed.has_value());
     co_return parse_version(wire::find_string(last, "metadata.resourceVersion"));
   }
-  // Until the node says that it has applied what is newer than `version`.
+  // Until the node says that it has applied what is newer than `version`: of others' attachments in
+  // the network, or of its own.
   Task<bool> until_applied(std::string node, int vni, std::uint64_t version) {
-    const std::string path = fmt::format("applied.{}", vni);
+    return until_reported(std::move(node), fmt::format("applied.{}", vni), version);
+  }
+  Task<bool> until_applied_own(std::string node, std::uint64_t version) {
+    return until_reported(std::move(node), "appliedOwn", version);
+  }
+  Task<bool> until_reported(std::string node, std::string path, std::uint64_t version) {
     const Instant limit = runtime_.now() + 60s;
     while (runtime_.now() < limit) {
       const Result<Json> object = co_await admin_->get(kReports, "", node);

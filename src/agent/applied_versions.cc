@@ -13,7 +13,7 @@ void AppliedVersions::advance(Progress& progress) {
 
 void AppliedVersions::changed(fabric::Vni vni, std::uint64_t version,
                               const std::vector<std::string>& ids) {
-  Progress& progress = networks_[vni];
+  Progress& progress = progress_of(vni);
   progress.open[version].insert(ids.begin(), ids.end());
   for (const std::string& id : ids) waiting_[id].insert(vni);
   advance(progress);
@@ -23,7 +23,7 @@ void AppliedVersions::settled(const std::string& id, std::uint64_t version) {
   const auto waiting = waiting_.find(id);
   if (waiting == waiting_.end()) return;
   std::erase_if(waiting->second, [&](fabric::Vni vni) {
-    Progress& progress = networks_[vni];
+    Progress& progress = progress_of(vni);
     bool remains = false;
     for (auto& [at, ids] : progress.open) {
       if (at <= version) {
@@ -55,6 +55,7 @@ bool AppliedVersions::all_told() const {
 
 AppliedVersions::Report AppliedVersions::report(Instant now) const {
   Report report;
+  if (own_.applied > own_.reported) report.own = own_.applied;
   const bool told = all_told();
   std::uint64_t elsewhere = surveyed_;
   for (const auto& [vni, progress] : networks_) {
@@ -73,10 +74,12 @@ AppliedVersions::Report AppliedVersions::report(Instant now) const {
 void AppliedVersions::start_over() {
   reported_elsewhere_ = 0;
   surveyed_ = std::max(surveyed_, known_);
+  own_.reported = 0;
   for (auto& [vni, progress] : networks_) progress.reported = 0;
 }
 
 void AppliedVersions::reported(const Report& report, Instant now) {
+  if (report.own) own_.reported = *report.own;
   if (report.elsewhere) reported_elsewhere_ = *report.elsewhere;
   for (const auto& [vni, version] : report.networks) {
     const auto at = networks_.find(vni);

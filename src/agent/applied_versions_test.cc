@@ -10,7 +10,7 @@ constexpr std::uint64_t kNow = ~std::uint64_t{0};
 const Instant kStart{};
 
 Report told(std::map<fabric::Vni, std::optional<std::uint64_t>> networks) {
-  return {.networks = std::move(networks), .elsewhere = {}};
+  return {.own = {}, .networks = std::move(networks), .elsewhere = {}};
 }
 
 // A deletion is applied once the fabric has dropped what was deleted, and told once.
@@ -37,6 +37,22 @@ TEST(AppliedVersions, NothingIsOvertaken) {
   EXPECT_EQ(applied.report(kStart), (told({{6, 11}})));
   applied.settled("stuck", kNow);
   EXPECT_EQ(applied.report(kStart), (told({{5, 12}, {6, 11}})));
+}
+
+// The node's own attachments have a count of their own: their informer is not in step with others.
+TEST(AppliedVersions, OwnAreCountedApart) {
+  AppliedVersions applied;
+  applied.changed(5, 10, {"stuck"});
+  applied.changed(AppliedVersions::kOwn, 12, {"mine"});
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.settled("mine", 12);
+  const Report report{.own = 12, .networks = {}, .elsewhere = {}};
+  EXPECT_EQ(applied.report(kStart), report);
+  applied.reported(report, kStart);
+  EXPECT_TRUE(applied.report(kStart).empty());
+  // Whoever lost the report hears it again.
+  applied.start_over();
+  EXPECT_EQ(applied.report(kStart), report);
 }
 
 // What was never carried is applied at once.

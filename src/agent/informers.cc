@@ -13,7 +13,8 @@ client::ReflectorOptions options_of(const Source& source, const std::string& nod
                                    .newest = true};
   if (source) {
     options.namespace_name = source->namespace_name;
-    options.field_selector = "status.addressVNI=" + std::to_string(source->vni);
+    options.field_selector =
+        "status.addressVNI=" + std::to_string(source->vni) + ",spec.node!=" + node;
   } else {
     options.field_selector = "spec.node=" + node;
   }

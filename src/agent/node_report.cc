@@ -24,6 +24,7 @@ Json encode_report(const AppliedVersions::Report& report) {
   JsonObject patch, entries;
   for (const auto& [vni, version] : report.networks)
     entries[std::to_string(vni)] = version ? Json(std::to_string(*version)) : Json(nullptr);
+  if (report.own) patch["appliedOwn"] = std::to_string(*report.own);
   if (!entries.empty()) patch["applied"] = std::move(entries);
   if (report.elsewhere) patch["appliedElsewhere"] = std::to_string(*report.elsewhere);
   return patch;

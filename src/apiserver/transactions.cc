@@ -81,6 +81,7 @@ Answer<std::unique_ptr<Transactions::Operation>> Transactions::decode_operation(
                         .name = operation->name,
                         .subresource = operation->subresource,
                         .options = std::move(*options),
+                        .tracked = is_tracked(*request.user, *operation->kind),
                         .now = runtime_.wall_now(),
                         .random = [this] { return runtime_.random(); }};
   operation->attributes = {.user = request.user.get(),

@@ -13,6 +13,7 @@
 #include "apimachinery/strict_decoding.h"
 #include "base/ids.h"
 #include "base/time_text.h"
+#include "resource/fairlead_group.h"
 #include "resource/validation.h"
 #include "wire/yaml.h"
 
@@ -141,6 +142,15 @@ void give_identity(const Kind& kind, JsonObject& metadata, resource::Moment now,
   if (counts_generation(kind)) metadata["generation"] = 1;
 }
 
+}  // namespace
+
+bool is_tracked(const identity::User& user, const Kind& kind) {
+  return kind.group != resource::kFairleadGroup || identity::node_of(user).empty();
+}
+
+namespace {
+
+// `track`: managedFields are yet to be made; server-side apply brings them along.
 Answer<Change> plan_create_tracked(const WriteContext& context, Json object, bool track) {
   const Kind& kind = *context.kind;
   if (kind.view) {
@@ -161,7 +171,13 @@ Answer<Change> plan_create_tracked(const WriteContext& context, Json object, boo
     metadata["name"] = apimachinery::generate_name(base, context.random());
   give_identity(kind, metadata, context.now, context.random);
   if (auto ok = finish(context, object, nullptr, Write::create); !ok) return refuse(ok.error());
-  if (track) apimachinery::track_create(kind, object, writer_of(context));
+  if (track) {
+    if (context.tracked) {
+      apimachinery::track_create(kind, object, writer_of(context));
+    } else {
+      metadata.erase("managedFields");
+    }
+  }
   return Change{.kind = Change::Kind::put, .object = std::move(object), .creates = true};
 }
 
@@ -191,6 +207,16 @@ Answer<> check_identity(const WriteContext& context, const Json& live, Json& obj
     return refuse(apimachinery::modified(group_resource(kind), context.name));
   }
   return {};
+}
+
+// Gives the member the value it has in `from`; none, if it is not there.
+void restore_member(JsonObject& to, const JsonObject& from, std::string_view name) {
+  const Json* value = from.if_contains(name);
+  if (!value) {
+    to.erase(name);
+  } else if (Json& member = to[name]; member != *value) {
+    member = *value;
+  }
 }
 
 // Gives every member of `to` outside `kept` the value it has in `from`.
@@ -230,11 +256,7 @@ void restrict_to_endpoint(const WriteContext& context, const Json& live, Json& o
   } else if (context.subresource == "finalize") {
     restore_members(members, old, {"spec", "metadata"});
   } else if (context.kind->has_status) {
-    if (const Json* status = old.if_contains("status")) {
-      members["status"] = *status;
-    } else {
-      members.erase("status");
-    }
+    restore_member(members, old, "status");
   }
 }
 
@@ -284,7 +306,13 @@ Answer<Change> plan_replacement(const WriteContext& context, const Json& live, J
                                                           : Write::update;
   if (auto ok = finish(context, object, &live, write); !ok) return refuse(ok.error());
   if (counts_generation(kind) && spec_differs(live, object)) raise_generation(live, object);
-  if (track) apimachinery::track_update(kind, live, object, writer_of(context));
+  if (track) {
+    if (context.tracked) {
+      apimachinery::track_update(kind, live, object, writer_of(context));
+    } else {
+      restore_member(metadata_of(object), live.at("metadata").get_object(), "managedFields");
+    }
+  }
 
   metadata_of(object)["resourceVersion"] =
       std::string(wire::find_string(live, "metadata.resourceVersion"));
@@ -333,7 +361,7 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
 
 Answer<Change> plan_create(const WriteContext& context, Json object) {
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
-  return plan_create_tracked(context, std::move(object), context.tracked);
+  return plan_create_tracked(context, std::move(object), true);
 }
 
 void complete_new(const Kind& kind, Json& object, resource::Moment now,
@@ -343,7 +371,7 @@ void complete_new(const Kind& kind, Json& object, resource::Moment now,
 }
 
 Answer<Change> plan_update(const WriteContext& context, const Json* live, Json object) {
-  if (live) return plan_replacement(context, *live, std::move(object), context.tracked);
+  if (live) return plan_replacement(context, *live, std::move(object), true);
   if (!context.kind->create_on_update || !context.subresource.empty())
     return refuse(apimachinery::not_found(group_resource(*context.kind), context.name));
   if (auto ok = check_type(context, object); !ok) return refuse(ok.error());
@@ -353,7 +381,7 @@ Answer<Change> plan_update(const WriteContext& context, const Json* live, Json o
                                             ") does not match the name on the URL (" +
                                             context.name + ")"));
   metadata_of(object)["name"] = context.name;
-  return plan_create_tracked(context, std::move(object), context.tracked);
+  return plan_create_tracked(context, std::move(object), true);
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "apimachinery/accept.h"
 #include "apimachinery/status.h"
 #include "apimachinery/write_options.h"
+#include "identity/user.h"
 #include "resource/kind.h"
 #include "wire/json.h"
 
@@ -28,11 +29,15 @@ struct WriteContext {
   std::string name;            // from the path; empty on create
   std::string subresource;     // "", "status" or "finalize"
   apimachinery::WriteOptions options;
-  // False: the server's own write of what nobody else may write, which managedFields leave out.
+  // False: managedFields leave out what is written (see is_tracked).
   bool tracked = true;
   resource::Moment now;
   std::function<std::uint64_t()> random;
 };
+
+// Whether managedFields tell who wrote it. They are for those who might get into each other's way;
+// what a node tells of itself in our own kinds nobody else writes, and it is much.
+bool is_tracked(const identity::User& user, const resource::Kind& kind);
 
 // What a plan decided.
 struct Change {

@@ -115,6 +115,45 @@ TEST(PlanUpdate, EndpointsWriteTheirPart) {
   EXPECT_EQ(*wire::find(status.object, "metadata.generation"), Json(1));
 }
 
+// An untracked write leaves no trace in managedFields, and cannot forge any.
+TEST(PlanUpdate, UntrackedWritesLeaveManagedFieldsAlone) {
+  const Json live = stored_subnet();
+  WriteContext context = context_for(subnets(), "a");
+  context.subresource = "status";
+  context.tracked = false;
+  Json told = live;
+  told.get_object()["status"] = JsonObject{{"validated", true}};
+  for (const Json& forged : {Json(JsonArray{}), Json(nullptr)}) {
+    told.at("metadata").get_object()["managedFields"] = forged;
+    const Change change = plan_update(context, &live, told).value();
+    EXPECT_EQ(*wire::find(change.object, "status.validated"), Json(true));
+    EXPECT_EQ(*wire::find(change.object, "metadata.managedFields"),
+              *wire::find(live, "metadata.managedFields"));
+  }
+  std::vector<std::string> warnings;
+  const Patch patch{PatchType::merge_patch, parse(R"({"status":{"validated":true}})")};
+  EXPECT_EQ(*wire::find(plan_patch(context, &live, patch, warnings).value().object,
+                        "metadata.managedFields"),
+            *wire::find(live, "metadata.managedFields"));
+
+  context = context_for(subnets());
+  context.tracked = false;
+  Json made = parse(kSubnet);
+  made.at("metadata").get_object()["managedFields"] = *wire::find(live, "metadata.managedFields");
+  EXPECT_EQ(wire::find(plan_create(context, made).value().object, "metadata.managedFields"),
+            nullptr);
+}
+
+// Nobody else writes what nodes tell in our own kinds.
+TEST(IsTracked, AllButWhatNodesTell) {
+  const identity::User node = identity::node_user("n1");
+  identity::User user;
+  user.name = "alice";
+  EXPECT_FALSE(is_tracked(node, subnets()));
+  EXPECT_TRUE(is_tracked(node, namespaces()));
+  EXPECT_TRUE(is_tracked(user, subnets()));
+}
+
 // Taking away the last finalizer of an object that is being deleted deletes it.
 TEST(PlanUpdate, TheLastFinalizerEndsTheObject) {
   Json live = stored_subnet();

@@ -69,6 +69,7 @@ Answer<WriteContext> Writes::context_of(const Request& request, WriteVerb verb) 
                       .name = request.info.name,
                       .subresource = request.info.subresource,
                       .options = std::move(*options),
+                      .tracked = is_tracked(*request.user, *request.kind),
                       .now = runtime_.wall_now(),
                       .random = [this] { return runtime_.random(); }};
 }

@@ -55,6 +55,7 @@ QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object&
   if (!decoded) return applied;
   for (const auto& [vni, version] : decoded->applied)
     applied.networks[number<Vni>(vni)] = revision(version);
+  applied.own = revision(decoded->applied_own);
   applied.elsewhere = revision(decoded->applied_elsewhere);
   return applied;
 }
@@ -73,8 +74,9 @@ void QuarantineKeeper::notice_report(const watchcache::Event& event) {
     applied_.erase(name);
   }
   // Reports are frequent, and each is about few of the networks.
+  const bool of_own = !before || !after || before->own != after->own;
   for (const Vni vni : index_.networks_with_released()) {
-    if (before && after && before->at(vni) == after->at(vni)) continue;
+    if (!of_own && before->at(vni) == after->at(vni)) continue;
     for (const LockFacts* lock : index_.released(vni))
       if (concerns(*lock, name)) consider(*lock);
   }
@@ -115,12 +117,11 @@ bool QuarantineKeeper::concerns(const LockFacts& lock, const std::string& node) 
 bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) const {
   const auto reports = applied_.find(node);
   if (reports == applied_.end()) return true;  // the node is gone
-  const auto report = reports->second.networks.find(lock.vni);
-  const store::Revision applied =
-      report == reports->second.networks.end() ? reports->second.elsewhere : report->second;
-  if (applied >= lock.released) return true;
+  const Applied& applied = reports->second;
+  if (node == lock.node) return applied.own >= lock.released;
+  if (applied.at(lock.vni).first >= lock.released) return true;
   if (index_.has_attachments(node, lock.vni)) return false;
-  return index_.last_loss(node, lock.vni) <= applied;
+  return index_.last_loss(node, lock.vni) <= applied.own;
 }
 
 std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) const {

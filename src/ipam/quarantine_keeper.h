@@ -33,6 +33,7 @@ class QuarantineKeeper {
 
  private:
   struct Applied {
+    store::Revision own = 0;  // of its own attachments
     std::map<Vni, store::Revision> networks;
     store::Revision elsewhere = 0;  // in those not named above
     bool operator==(const Applied&) const = default;

@@ -106,10 +106,32 @@ TEST(Quarantine, WaitsForReports) {
   cluster.detach("a");
   EXPECT_EQ(cluster.awaited(lock), "n1,n2");
   const std::uint64_t released = cluster.version_of(lock);
-  cluster.report("n1", fmt::format(R"({{"applied":{{"7":"{}"}}}})", released));
-  cluster.report("n2", R"({"applied":{"7":"1","8":"99999999"}})");
+  cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", released));
+  cluster.report("n2", R"({"appliedOwn":"99999999","applied":{"7":"1","8":"99999999"}})");
   EXPECT_TRUE(cluster.exists(lock));
   cluster.report("n2", fmt::format(R"({{"applied":{{"7":"{}"}}}})", released));
+  EXPECT_FALSE(cluster.exists(lock));
+}
+
+// What a node says of others' attachments says nothing of its own, and the other way round: the two
+// come to it on different ways.
+TEST(Quarantine, OwnAndOthersAreReportedApart) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.begin_reports("n2");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  cluster.attach("b", "n2");
+  cluster.implement("a");
+  const std::string lock = cluster.lock_path("a");
+  cluster.detach("a");
+  const std::uint64_t released = cluster.version_of(lock);
+  const std::string of_others =
+      fmt::format(R"({{"applied":{{"7":"{}"}},"appliedElsewhere":"{}"}})", released, released);
+  cluster.report("n2", of_others);
+  cluster.report("n1", of_others);
+  EXPECT_TRUE(cluster.exists(lock));
+  cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", released));
   EXPECT_FALSE(cluster.exists(lock));
 }
 
@@ -117,14 +139,18 @@ TEST(Quarantine, WaitsForReports) {
 TEST(Quarantine, NetworksNotNamed) {
   Networks cluster;
   cluster.begin_reports("n1");
+  cluster.begin_reports("n2");
   cluster.subnet("s", "10.0.0.0/24");
   cluster.attach("a", "n1");
+  cluster.attach("b", "n2");
+  cluster.implement("a");
   const std::string lock = cluster.lock_path("a");
   cluster.detach("a");
   const std::uint64_t released = cluster.version_of(lock);
-  cluster.report("n1", R"({"appliedElsewhere":"1"})");
+  cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", released));
+  cluster.report("n2", R"({"appliedElsewhere":"1"})");
   EXPECT_TRUE(cluster.exists(lock));
-  cluster.report("n1", fmt::format(R"({{"appliedElsewhere":"{}"}})", released));
+  cluster.report("n2", fmt::format(R"({{"appliedElsewhere":"{}"}})", released));
   EXPECT_FALSE(cluster.exists(lock));
 }
 

@@ -328,6 +328,7 @@ TEST(NodeReport, IsChecked) {
   for (const char* version : {"0", "01", "x", "-4", "99999999999999999999"}) {
     EXPECT_EQ(errors(R"({"applied":{"7":")" + std::string(version) + R"("}})").size(), 1u);
     EXPECT_EQ(errors(R"({"appliedElsewhere":")" + std::string(version) + R"("})").size(), 1u);
+    EXPECT_EQ(errors(R"({"appliedOwn":")" + std::string(version) + R"("})").size(), 1u);
   }
   EXPECT_FALSE(errors(R"({"applied":{"7":1}})").empty());
   EXPECT_FALSE(errors(R"({"applied":[]})").empty());

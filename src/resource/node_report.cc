@@ -29,9 +29,11 @@ FieldErrors validate(const Json& object, const Json*, Write) {
     if (!is_version(version.get_string()))
       errors.push_back(invalid(field, version, "must be a resourceVersion"));
   }
-  const std::string_view elsewhere = wire::find_string(object, "appliedElsewhere");
-  if (!elsewhere.empty() && !is_version(elsewhere))
-    errors.push_back(invalid("appliedElsewhere", Json(elsewhere), "must be a resourceVersion"));
+  for (const std::string_view field : {"appliedOwn", "appliedElsewhere"}) {
+    const std::string_view version = wire::find_string(object, field);
+    if (!version.empty() && !is_version(version))
+      errors.push_back(invalid(std::string(field), Json(version), "must be a resourceVersion"));
+  }
   return errors;
 }
 
@@ -44,7 +46,7 @@ Kind node_report_kind() {
       "a released address is used again once every node concerned has reported its removal. Delete "
       "it only for a node that is gone for good.";
   Kind kind = fairlead_kind("NodeReport", "nodereports", "nodereport", "nrp", std::move(schema),
-                            {{"applied", {"applied", "appliedElsewhere"}}});
+                            {{"applied", {"appliedOwn", "applied", "appliedElsewhere"}}});
   kind.namespaced = false;
   kind.categories = {"fairlead"};
   kind.columns = {

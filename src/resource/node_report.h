@@ -20,6 +20,7 @@ namespace fairlead::resource {
 struct NodeReport {
   ObjectMeta metadata;
   ExtendedMetadata extended_metadata;
+  std::string applied_own;
   std::map<std::string, std::string> applied;  // VNI → resourceVersion
   std::string applied_elsewhere;
 
@@ -30,11 +31,14 @@ struct NodeReport {
         .description("Standard metadata; the name is that of the node.");
     v.field("extendedMetadata", &NodeReport::extended_metadata)
         .description("Times of the latest writes, kept by the server.");
+    v.field("appliedOwn", &NodeReport::applied_own)
+        .description(
+            "The resourceVersion up to which the node has carried out what became of its own "
+            "attachments; networks that it left with the last of them are dropped.");
     v.field("applied", &NodeReport::applied)
         .description(
             "By virtual network (its VNI): the resourceVersion up to which the node has carried "
-            "out "
-            "what concerns it there.");
+            "out what became of the attachments of other nodes there.");
     v.field("appliedElsewhere", &NodeReport::applied_elsewhere)
         .description(
             "The same for every virtual network that is not named in applied: the node carries "
