@@ -9,6 +9,7 @@ class AgentFaults : public AgentWorld {
   Task<void> failing_fabric();
   Task<void> restart_adopts();
   Task<void> silent_api();
+  Task<void> own_reports_wait();
 };
 
 // What the fabric says is in the status, and it is tried again until it works.
@@ -90,6 +91,44 @@ Task<void> AgentFaults::silent_api() {
   EXPECT_TRUE(co_await wait13);
 }
 TEST_F(AgentFaults, SilentApiChangesNothing) { run(silent_api()); }
+
+// What a node says of its own attachments waits until the fabric has dropped them, and with the
+// last one in a network all others there; what it says of another network does not wait for it.
+Task<void> AgentFaults::own_reports_wait() {
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  const std::string b = co_await attach("b", "n2", 5, 2);
+  const std::string c = co_await attach("c", "n1", 6, 1);
+  const std::string d = co_await attach("d", "n2", 6, 2);
+  const std::string e = co_await attach("e", "n2", 6, 3);
+  Task<bool> all = until([&] {
+    return std::ranges::all_of(std::vector{a, b, c, d, e},
+                               [&](const std::string& id) { return has(one_, id); });
+  });
+  EXPECT_TRUE(co_await all);
+
+  one_.fabric.stuck = {b};
+  const std::uint64_t left = co_await remove("a");
+  Task<bool> dropped = until([&] { return !has(one_, a); });
+  EXPECT_TRUE(co_await dropped);
+  std::uint64_t later = co_await remove("d");
+  EXPECT_TRUE(co_await until_applied("n1", 6, later));
+  EXPECT_LE(co_await applied_own("n1"), left);
+  one_.fabric.stuck.clear();
+  EXPECT_TRUE(co_await until_applied_own("n1", left));
+
+  const std::string f = co_await attach("f", "n1", 6, 4);
+  Task<bool> another = until([&] { return has(one_, f); });
+  EXPECT_TRUE(co_await another);
+  one_.fabric.stuck = {c};
+  const std::uint64_t before = co_await applied_own("n1");
+  (void)co_await remove("c");
+  later = co_await remove("e");
+  EXPECT_TRUE(co_await until_applied("n1", 6, later));
+  EXPECT_EQ(co_await applied_own("n1"), before);
+  one_.fabric.stuck.clear();
+  EXPECT_TRUE(co_await until_applied_own("n1", before));
+}
+TEST_F(AgentFaults, OwnReportsWaitForTheFabric) { run(own_reports_wait()); }
 
 }  // namespace
 }  // namespace fairlead::agent

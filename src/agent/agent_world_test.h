@@ -70,14 +70,22 @@ class TestFabric final : public fabric::Fabric {
   std::vector<fabric::Station> local_stations() const override { return log.local_stations(); }
   Task<std::vector<fabric::Outcome>> apply(const fabric::Desired& desired,
                                            std::span<const std::string> ids) override {
-    if (!failing) co_return co_await log.apply(desired, ids);
-    std::vector<fabric::Outcome> outcomes;
-    for (const std::string& id : ids) outcomes.push_back(no_room(id));
+    std::vector<std::string> possible;
+    std::vector<fabric::Outcome> impossible;
+    for (const std::string& id : ids) {
+      if (failing || stuck.contains(id)) {
+        impossible.push_back(no_room(id));
+      } else {
+        possible.push_back(id);
+      }
+    }
+    std::vector<fabric::Outcome> outcomes = co_await log.apply(desired, possible);
+    std::ranges::move(impossible, std::back_inserter(outcomes));
     co_return outcomes;
   }
   Task<Result<fabric::Audit>> audit(const fabric::Desired& desired) override {
     ++audits;
-    if (!failing) co_return co_await log.audit(desired);
+    if (!failing && stuck.empty()) co_return co_await log.audit(desired);
     fabric::Audit audit;
     for (const auto& [id, station] : desired)
       if (!log.carried().contains(id)) audit.failed.push_back(no_room(id));
@@ -93,6 +101,7 @@ class TestFabric final : public fabric::Fabric {
 
   fabric::LogFabric log{{.say = false}};
   bool failing = false;
+  std::set<std::string> stuck;  // these alone fail
   int opened = 0;
   int audits = 0;
 };
@@ -279,6 +288,10 @@ class AgentWorld : public ::testing::Test {
   }
   Task<bool> until_applied_own(std::string node, std::uint64_t version) {
     return until_reported(std::move(node), "appliedOwn", version);
+  }
+  Task<std::uint64_t> applied_own(std::string node) {
+    const Result<Json> report = co_await admin_->get(kReports, "", node);
+    co_return report ? parse_version(wire::find_string(*report, "appliedOwn")) : 0;
   }
   Task<bool> until_reported(std::string node, std::string path, std::uint64_t version) {
     const Instant limit = runtime_.now() + 60s;

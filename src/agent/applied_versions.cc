@@ -16,7 +16,6 @@ void AppliedVersions::changed(fabric::Vni vni, std::uint64_t version,
   Progress& progress = progress_of(vni);
   progress.open[version].insert(ids.begin(), ids.end());
   for (const std::string& id : ids) waiting_[id].insert(vni);
-  advance(progress);
 }
 
 void AppliedVersions::settled(const std::string& id, std::uint64_t version) {
@@ -53,7 +52,11 @@ bool AppliedVersions::all_told() const {
                              [](const auto& network) { return network.second.applied != 0; });
 }
 
-AppliedVersions::Report AppliedVersions::report(Instant now) const {
+// What was applied is found out when it is asked for, not when something changes: one event may
+// change several things at its version.
+AppliedVersions::Report AppliedVersions::report(Instant now) {
+  advance(own_);
+  for (auto& [vni, progress] : networks_) advance(progress);
   Report report;
   if (own_.applied > own_.reported) report.own = own_.applied;
   const bool told = all_told();

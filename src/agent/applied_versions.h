@@ -62,7 +62,7 @@ class AppliedVersions {
   void start_over();
 
   // What there is to report now; empty: nothing.
-  Report report(Instant now) const;
+  Report report(Instant now);
   // It was received.
   void reported(const Report& report, Instant now);
   // When there will be something without anything else happening.

@@ -55,6 +55,17 @@ TEST(AppliedVersions, OwnAreCountedApart) {
   EXPECT_EQ(applied.report(kStart), report);
 }
 
+// One event may change several things: one of them that the fabric never had does not apply the
+// event.
+TEST(AppliedVersions, AnEventCountsAsAWhole) {
+  AppliedVersions applied;
+  applied.changed(AppliedVersions::kOwn, 10, {});
+  applied.changed(AppliedVersions::kOwn, 10, {"its network's"});
+  EXPECT_TRUE(applied.report(kStart).empty());
+  applied.settled("its network's", kNow);
+  EXPECT_EQ(applied.report(kStart).own, 10);
+}
+
 // What was never carried is applied at once.
 TEST(AppliedVersions, NothingCarriedNothingToWaitFor) {
   AppliedVersions applied;
