@@ -64,7 +64,10 @@ NetworkIndex::NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCa
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     const ObjectRef& known = event.after() ? event.after() : event.before();
     if (&kind == subnets_) take_in_subnet(known->key(), event.after());
-    if (&kind == attachments_) take_in_attachment(known->key(), event.after());
+    if (&kind == attachments_) {
+      note_change(known->uid, event.place());
+      take_in_attachment(known->key(), event.after());
+    }
     if (&kind == locks_) take_in_lock(known->key(), event.after());
   });
 }
@@ -136,6 +139,7 @@ std::optional<LockFacts> NetworkIndex::lock_facts(const Object& object) const {
   facts.released = object.place.revision;
   if (const std::string_view released = text(kReleasedAnnotation); !released.empty())
     std::from_chars(released.data(), released.data() + released.size(), facts.released);
+  facts.released_at = {facts.released, 0};
   return facts;
 }
 
@@ -184,6 +188,11 @@ void NetworkIndex::forget_mac(const std::string& attachment_key) {
   const auto entry = macs_.find(known->second);
   if (--entry->second == 0) macs_.erase(entry);
   mac_of_.erase(known);
+}
+
+void NetworkIndex::note_change(const std::string& attachment_uid, store::Place at) {
+  if (std::exchange(changed_at_, at.revision) != at.revision) changed_.clear();
+  changed_[attachment_uid] = at;
 }
 
 void NetworkIndex::take_in_attachment(const std::string& key, const ObjectRef& after) {
@@ -263,6 +272,14 @@ void NetworkIndex::take_in_lock(const std::string& key, const ObjectRef& after) 
   const auto known = lock_by_key_.find(key);
   if (known != lock_by_key_.end()) before = std::move(known->second);
   std::optional<LockFacts> facts = after ? lock_facts(*after) : std::nullopt;
+  if (facts && facts->deleting) {
+    if (before && before->released == facts->released) {
+      facts->released_at = before->released_at;
+    } else if (const auto change = changed_.find(facts->owner);
+               change != changed_.end() && change->second.revision == facts->released) {
+      facts->released_at = change->second;
+    }
+  }
   // A change of the same lock must not free its address in between.
   if (before) forget_version(*before);
   if (before && !facts) note_lock(*before, false);
@@ -292,6 +309,7 @@ void NetworkIndex::rebuild() {
   taken_.clear();
   macs_.clear();
   mac_of_.clear();
+  changed_.clear();
   std::vector<Listener> listeners;
   listeners.swap(listeners_);  // they hear of the whole at once
   for (const auto& [key, object] : cache_.of(*subnets_).objects()) take_in_subnet(key, object);
@@ -381,13 +399,14 @@ std::set<std::string> NetworkIndex::came_between(Vni vni, store::Revision after,
   return nodes;
 }
 
-store::Revision NetworkIndex::last_loss(const std::string& node, Vni vni) const {
-  store::Revision last = 0;
+store::Place NetworkIndex::last_loss(const std::string& node, Vni vni) const {
+  store::Place last;
   for (const LockFacts* lock : released(vni))
-    if (lock->node == node) last = std::max(last, lock->released);
+    if (lock->node == node) last = std::max(last, lock->released_at);
   if (const auto idle = idle_by_vni_.find(vni); idle != idle_by_vni_.end())
     for (const std::string& key : idle->second)
-      if (node_of(*lock(key)) == node) last = std::max(last, lock(key)->place.revision);
+      if (node_of(*lock(key)) == node)
+        last = std::max(last, store::Place{lock(key)->place.revision, 0});
   return last;
 }
 

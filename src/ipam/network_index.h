@@ -73,6 +73,9 @@ struct LockFacts {
   std::vector<std::string> awaits;
   std::string node;
   store::Revision released = 0;
+  // The change of the attachment at which it was: a revision has many, and a node may have heard of
+  // some of them. The revision's beginning if the change was not seen.
+  store::Place released_at{};
   store::Revision decided = 0;
 
   std::string key() const { return namespace_name + "/" + name; }
@@ -106,7 +109,7 @@ class NetworkIndex {
   std::set<std::string> came_between(Vni vni, store::Revision after, store::Revision before) const;
   // When an attachment of `node` last lost an address in the network that was not given out since;
   // 0: never.
-  store::Revision last_loss(const std::string& node, Vni vni) const;
+  store::Place last_loss(const std::string& node, Vni vni) const;
   bool has_attachments(const std::string& node, Vni vni) const;
   // Locks that were released and wait, of one network or (0) of all.
   std::vector<const LockFacts*> released(Vni vni) const;
@@ -132,6 +135,7 @@ class NetworkIndex {
   std::optional<LockFacts> lock_facts(const watchcache::Object& object) const;
   void take_in_subnet(const std::string& key, const watchcache::ObjectRef& after);
   void take_in_attachment(const std::string& key, const watchcache::ObjectRef& after);
+  void note_change(const std::string& attachment_uid, store::Place at);
   void take_in_lock(const std::string& key, const watchcache::ObjectRef& after);
   void note_attachment(const AttachmentFacts& facts, int by);
   void note_mac(const watchcache::Object& object, Vni vni);
@@ -163,6 +167,10 @@ class NetworkIndex {
   std::map<std::pair<Vni, bool>, AddressSet> taken_;
   std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address
   KeyMap<std::pair<Vni, Mac>> mac_of_;               // the same, by attachment
+  // Attachments that changed at the newest revision, by uid: the locks they release come after
+  // them.
+  KeyMap<store::Place> changed_;
+  store::Revision changed_at_ = 0;
 };
 
 }  // namespace fairlead::ipam

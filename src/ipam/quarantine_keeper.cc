@@ -46,17 +46,17 @@ QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex
 }
 
 QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object& report) {
-  const auto revision = [](std::string_view version) {
-    return store::Place::from_number(number<std::uint64_t>(version)).revision;
+  const auto place = [](std::string_view version) {
+    return store::Place::from_number(number<std::uint64_t>(version));
   };
   Applied applied;
   const Json json = report.decode();
   const auto decoded = resource::decode<resource::NodeReport>(json);
   if (!decoded) return applied;
   for (const auto& [vni, version] : decoded->applied)
-    applied.networks[number<Vni>(vni)] = revision(version);
-  applied.own = revision(decoded->applied_own);
-  applied.elsewhere = revision(decoded->applied_elsewhere);
+    applied.networks[number<Vni>(vni)] = place(version);
+  applied.own = place(decoded->applied_own);
+  applied.elsewhere = place(decoded->applied_elsewhere);
   return applied;
 }
 
@@ -118,8 +118,8 @@ bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) c
   const auto reports = applied_.find(node);
   if (reports == applied_.end()) return true;  // the node is gone
   const Applied& applied = reports->second;
-  if (node == lock.node) return applied.own >= lock.released;
-  if (applied.at(lock.vni).first >= lock.released) return true;
+  if (node == lock.node) return applied.own >= lock.released_at;
+  if (applied.at(lock.vni).first >= lock.released_at) return true;
   if (index_.has_attachments(node, lock.vni)) return false;
   return index_.last_loss(node, lock.vni) <= applied.own;
 }

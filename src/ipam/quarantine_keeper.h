@@ -33,12 +33,12 @@ class QuarantineKeeper {
 
  private:
   struct Applied {
-    store::Revision own = 0;  // of its own attachments
-    std::map<Vni, store::Revision> networks;
-    store::Revision elsewhere = 0;  // in those not named above
+    store::Place own{};  // of its own attachments
+    std::map<Vni, store::Place> networks;
+    store::Place elsewhere{};  // in those not named above
     bool operator==(const Applied&) const = default;
     // What it says of a network, and whether by name.
-    std::pair<store::Revision, bool> at(Vni vni) const {
+    std::pair<store::Place, bool> at(Vni vni) const {
       const auto found = networks.find(vni);
       return found == networks.end() ? std::pair(elsewhere, false) : std::pair(found->second, true);
     }

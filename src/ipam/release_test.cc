@@ -105,7 +105,7 @@ TEST(Release, WaitsForThoseWhoLostTheirAddress) {
   world.place("y", "192.0.2.2");
   world.remove("subnets/high");
   ASSERT_EQ(world.status("y", "ipv4"), "");
-  EXPECT_GT(world.networks.index().last_loss("n2", kVni), 0);
+  EXPECT_GT(world.networks.index().last_loss("n2", kVni), store::Place{});
   const std::string ip = world.status("x", "ipv4");
   world.remove("networkattachments/x");
   EXPECT_EQ(world.awaits(ip), "n1,n2");

@@ -135,6 +135,35 @@ TEST(Quarantine, OwnAndOthersAreReportedApart) {
   EXPECT_FALSE(cluster.exists(lock));
 }
 
+// One revision may release several addresses. A node that has heard of the first has not heard of
+// all.
+TEST(Quarantine, ARevisionIsNotHeardAtOnce) {
+  Networks cluster;
+  cluster.begin_reports("n1");
+  cluster.subnet("s", "10.0.0.0/24");
+  cluster.attach("a", "n1");
+  cluster.attach("b", "n1");
+  const std::string first = cluster.lock_path("a");
+  const std::string second = cluster.lock_path("b");
+  const auto removal = [](std::string_view name) {
+    return fmt::format(R"({{"verb":"delete","apiVersion":"fairlead.dev/v1alpha1",)"
+                       R"("kind":"NetworkAttachment","namespace":"default","name":"{}"}})",
+                       name);
+  };
+  const auto gone =
+      cluster.ask("admin", "POST", "/apis/fairlead.dev/v1alpha1/transactions",
+                  fmt::format(R"({{"operations":[{},{}]}})", removal("a"), removal("b")));
+  EXPECT_EQ(gone->status, 201) << gone->text;
+  cluster.runtime.advance(1s);
+  ASSERT_EQ(cluster.version_of(first) / 1024, cluster.version_of(second) / 1024);
+  // Each lock is written right after its attachment.
+  cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", cluster.version_of(first) - 1));
+  EXPECT_FALSE(cluster.exists(first));
+  EXPECT_TRUE(cluster.exists(second));
+  cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", cluster.version_of(second) - 1));
+  EXPECT_FALSE(cluster.exists(second));
+}
+
 // A node that never heard of the network says so for all that it does not name.
 TEST(Quarantine, NetworksNotNamed) {
   Networks cluster;
