@@ -113,7 +113,6 @@ void await_end(pid_t program, const sigset_t& signals, WardenReport& report) {
 
 // What a killed child leaves becomes a child, so another round finds it.
 void end_all(pid_t program, const sigset_t& signals, WardenReport& report) {
-  ::kill(-program, SIGKILL);
   for (;;) {
     reap(program, report);
     if (!has_children()) return;
