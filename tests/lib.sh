@@ -2,7 +2,8 @@
 # For the scripts in tests/e2e and tests/netns: a server to talk to, and assertions that say what they
 # wanted. Source it; it cleans up behind itself, also after a failure.
 set -euo pipefail
-FAIRLEAD=${FAIRLEAD:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/fairlead}
+TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+FAIRLEAD=${FAIRLEAD:-$TESTS/../build/fairlead}
 WORK=$(mktemp -d)
 export HOME=$WORK/home  # kubectl caches discovery below HOME
 mkdir -p "$HOME"
@@ -24,9 +25,7 @@ trap cleanup EXIT
 
 die() { echo "FAILED: $*" >&2; exit 1; }
 
-free_port() {
-  python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
+free_port() { python3 "$TESTS/free_port.py"; }
 
 # start_server NAME [flags…]: sets SERVER_PID, SERVER_URL, KUBECONFIG, TOKEN; data in $WORK/NAME.
 start_server() {

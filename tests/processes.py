@@ -8,23 +8,14 @@ import ctypes
 import http.client
 import json
 import signal
-import socket
 import ssl
 import subprocess
 import time
 
+from free_port import free_ports
+
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Process:

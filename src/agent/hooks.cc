@@ -158,6 +158,7 @@ Task<resource::ExecReport> Hooks::run_one(Job job) {
                                     std::chrono::duration<double>(limits_.time).count()));
         break;
     }
+    if (end->left_behind) say_why(report, "what it started may still run");
     if (end->output_cut || end->errors_cut)
       say_why(report, fmt::format("output beyond {} bytes dropped", limits_.output));
   }

@@ -3,7 +3,8 @@
 //
 // Attachments are written by API users, so what may run is decided here: only programs that the
 // node's owner allowed, by exact path, in bounded time, with bounded output, a bounded number at
-// once. Those of one attachment run one after the other, in the order in which they were asked for.
+// once; nothing that one starts outlives it. Those of one attachment run one after the other, in
+// the order in which they were asked for.
 #pragma once
 
 #include <deque>

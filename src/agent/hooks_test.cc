@@ -130,7 +130,9 @@ TEST_F(HooksTest, ReportsEveryEnd) {
   end(runtime::ProcessEnd{.kind = Kind::timed_out, .errors = "x", .output_cut = true});
   start("a", "4");
   end(fail(Code::not_found, "start /bin/hook: No such file or directory"));
-  ASSERT_EQ(reports_.size(), 4U);
+  start("a", "5");
+  end(runtime::ProcessEnd{.left_behind = true});
+  ASSERT_EQ(reports_.size(), 5U);
   EXPECT_EQ(reports_[0].exit_status, 4);
   EXPECT_EQ(reports_[0].std_out, "out");
   EXPECT_EQ(reports_[0].std_err, "err");
@@ -140,6 +142,8 @@ TEST_F(HooksTest, ReportsEveryEnd) {
   EXPECT_EQ(reports_[2].std_err,
             "x\nfairlead: killed after 2 s\nfairlead: output beyond 10 bytes dropped\n");
   EXPECT_EQ(reports_[3].exit_status, kNotStarted);
+  EXPECT_EQ(reports_[4].exit_status, 0);
+  EXPECT_EQ(reports_[4].std_err, "fairlead: what it started may still run\n");
 }
 
 // A patch says what differs and nothing else, and takes away what is no longer so.

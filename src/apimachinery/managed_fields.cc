@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "apimachinery/quoted.h"
@@ -176,30 +177,19 @@ void remove_ownerless_metadata(FieldSet& fields) {
 
 bool is_trackable(const resource::Kind& kind, std::string_view subresource,
                   std::string_view member) {
+  // Kept by the server, whatever a client sends; nobody's to own.
   if (member == "extendedMetadata") return false;
   return !kind.has_status || (member == "status") == (subresource == "status");
 }
 
 void keep_trackable(const resource::Kind& kind, std::string_view subresource, FieldSet& fields) {
-  // Kept by the server, whatever a client sends; nobody's to own.
-  if (fields.find("f:extendedMetadata")) {
-    FieldSet server_kept;
-    server_kept.insert({"f:extendedMetadata"});
-    fields = fields.subtract_below(server_kept);
-  }
-  if (!kind.has_status) return;
-  if (subresource == "status") {
-    std::vector<FieldNode> nodes;
-    if (const FieldNode* status = fields.find("f:status")) nodes.push_back(*status);
-    fields = FieldSet::from_nodes(std::move(nodes));
-  } else if (fields.find("f:status")) {
-    static const FieldSet status = [] {
-      FieldSet set;
-      set.insert({"f:status"});
-      return set;
-    }();
-    fields = fields.subtract_below(status);
-  }
+  const auto trackable = [&](const FieldNode& node) {  // a member's element is "f:" and its name
+    return is_trackable(kind, subresource, std::string_view(node.element).substr(2));
+  };
+  if (std::ranges::all_of(fields.nodes(), trackable)) return;
+  std::vector<FieldNode> kept;
+  std::ranges::copy_if(fields.nodes(), std::back_inserter(kept), trackable);
+  fields = FieldSet::from_nodes(std::move(kept));
 }
 
 void set_managed_fields(Json& object, ManagedEntries entries) {

@@ -53,10 +53,11 @@ void track_update(const resource::Kind& kind, const Json& live, Json& object, co
 // The parts shared with server-side apply.
 ManagedEntries live_entries(const Json& live);
 void remove_ownerless_metadata(FieldSet& fields);  // name, uid, resourceVersion, …
-void keep_trackable(const resource::Kind& kind, std::string_view subresource, FieldSet& fields);
-// The same of one member of the object.
+// Whether a writer of the subresource ("" for the object) may own anything in that member.
 bool is_trackable(const resource::Kind& kind, std::string_view subresource,
                   std::string_view member);
+// Of `fields`, those in trackable members.
+void keep_trackable(const resource::Kind& kind, std::string_view subresource, FieldSet& fields);
 void set_managed_fields(Json& object, ManagedEntries entries);
 void merge_oldest_updaters(ManagedEntries& entries);
 // Ownership of everything in `object`, as a create by `writer` gives it.

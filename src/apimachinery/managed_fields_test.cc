@@ -115,6 +115,36 @@ TEST(ManagedFields, StatusIsTrackedBySubresource) {
   EXPECT_NE(managed(updated).find(R"("subresource":"status")"), std::string::npos);
 }
 
+// One rule, whether a member or a set of fields is asked about: status is /status' alone, and what
+// the server keeps is nobody's.
+TEST(ManagedFields, TrackableMembers) {
+  struct {
+    const char* subresource;
+    const char* member;
+    bool with_status;  // in a kind that has one
+    bool without;
+  } const cases[] = {{"", "spec", true, true},
+                     {"", "status", false, true},
+                     {"", "extendedMetadata", false, false},
+                     {"status", "spec", false, true},
+                     {"status", "status", true, true},
+                     {"status", "extendedMetadata", false, false}};
+  for (const bool has_status : {true, false}) {
+    resource::Kind kind = widget_kind();
+    kind.has_status = has_status;
+    for (const auto& one : cases) {
+      SCOPED_TRACE(std::string(one.subresource) + " " + one.member);
+      const bool expected = has_status ? one.with_status : one.without;
+      EXPECT_EQ(is_trackable(kind, one.subresource, one.member), expected);
+      FieldSet fields;
+      fields.insert({std::string("f:") + one.member, "f:below"});
+      const FieldSet whole = fields;
+      keep_trackable(kind, one.subresource, fields);
+      EXPECT_EQ(fields, expected ? whole : FieldSet());
+    }
+  }
+}
+
 // Whoever changes a field takes it from everyone else; a removed field belongs to nobody.
 TEST(ManagedFields, UpdateMovesOwnership) {
   const resource::Kind kind = widget_kind();

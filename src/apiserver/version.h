@@ -1,4 +1,4 @@
-// What /version and `fairlead --version` say.
+// What /version says.
 #pragma once
 
 #include <string_view>

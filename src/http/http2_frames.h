@@ -4,6 +4,8 @@
 #include <nghttp2/nghttp2.h>
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,5 +97,43 @@ inline const ReceivedFrame* first_of(const std::vector<ReceivedFrame>& frames, s
     if (frame.type == type) return &frame;
   return nullptr;
 }
+
+// What a header block says, and how large the table is that the decoder keeps afterwards.
+struct DecodedFields {
+  std::map<std::string, std::string> values;
+  std::set<std::string> never_indexed;  // names
+  std::size_t table = 0;                // bytes
+};
+
+// A peer's memory of header fields, over all blocks of one connection.
+class FieldDecoder {
+ public:
+  FieldDecoder() { nghttp2_hd_inflate_new(&inflater_); }
+  FieldDecoder(const FieldDecoder&) = delete;
+  FieldDecoder& operator=(const FieldDecoder&) = delete;
+  ~FieldDecoder() { nghttp2_hd_inflate_del(inflater_); }
+
+  DecodedFields decode(std::string_view block) {
+    DecodedFields fields;
+    for (int flags = 0; !(flags & NGHTTP2_HD_INFLATE_FINAL);) {
+      nghttp2_nv field;
+      const ssize_t taken = nghttp2_hd_inflate_hd2(
+          inflater_, &field, &flags, reinterpret_cast<const std::uint8_t*>(block.data()),
+          block.size(), 1);
+      if (taken < 0) break;
+      block.remove_prefix(static_cast<std::size_t>(taken));
+      if (!(flags & NGHTTP2_HD_INFLATE_EMIT)) continue;
+      const std::string name(reinterpret_cast<char*>(field.name), field.namelen);
+      fields.values[name] = std::string(reinterpret_cast<char*>(field.value), field.valuelen);
+      if (field.flags & NGHTTP2_NV_FLAG_NO_INDEX) fields.never_indexed.insert(name);
+    }
+    nghttp2_hd_inflate_end_headers(inflater_);
+    fields.table = nghttp2_hd_inflate_get_dynamic_table_size(inflater_);
+    return fields;
+  }
+
+ private:
+  nghttp2_hd_inflater* inflater_ = nullptr;
+};
 
 }  // namespace fairlead::http

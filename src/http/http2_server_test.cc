@@ -86,6 +86,30 @@ TEST(Http2Server, AnswersRequests) {
   EXPECT_EQ(world.server->counters().requests_under_way, 0u);
 }
 
+// What does not come again (Date, Audit-Id) takes no room in the peer's memory of header fields;
+// what does come again is sent once.
+TEST(Http2Server, PassingFieldsAreNotRemembered) {
+  ServerWorld world;
+  RawHttp2 raw(world);
+  FieldDecoder decoder;
+  std::vector<DecodedFields> answers;
+  for (const std::int32_t stream : {1, 3}) {
+    raw.send(request_frame(stream, "/audited"));
+    for (const ReceivedFrame& frame : raw.receive())
+      if (frame.type == NGHTTP2_HEADERS && frame.stream == stream)
+        answers.push_back(decoder.decode(frame.payload));
+  }
+  ASSERT_EQ(answers.size(), 2u);
+  for (const DecodedFields& answer : answers) {
+    EXPECT_EQ(answer.values.at("content-type"), "text/plain");
+    EXPECT_TRUE(answer.values.contains("date"));
+    EXPECT_EQ(answer.never_indexed, (std::set<std::string>{"audit-id", "date"}));
+  }
+  EXPECT_NE(answers[0].values.at("audit-id"), answers[1].values.at("audit-id"));
+  EXPECT_GT(answers[0].table, 0u);
+  EXPECT_EQ(answers[0].table, answers[1].table);
+}
+
 // A thousand watches share a connection, and one event to each of them leaves in a few writes.
 TEST(Http2Server, AThousandStreamsOnOneConnection) {
   ServerWorld world;

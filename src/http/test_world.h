@@ -52,6 +52,10 @@ class ScriptedHandler final : public Handler {
       Response response = text("x");
       response.headers.add("x-bad", "a\r\nset-cookie: b");
       last = co_await exchange.respond(std::move(response));
+    } else if (path == "/audited") {
+      Response response = text("x");
+      response.headers.add("audit-id", std::to_string(started));
+      last = co_await exchange.respond(std::move(response));
     } else if (path == "/half") {
       ResponseHead head{.status = 200, .headers = {}};
       last = co_await exchange.start(std::move(head));

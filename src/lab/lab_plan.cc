@@ -101,6 +101,9 @@ Result<> check(const LabSettings& settings) {
                                            settings.servers));
   if (settings.store.find_first_of(" \n\t") != std::string::npos)
     return fail(Code::invalid, "--store: must be one word");
+  for (const std::string& program : settings.allowed_programs)
+    if (!program.starts_with('/') || program.contains('\n'))
+      return fail(Code::invalid, "--allowed-program " + program + ": must be an absolute path");
   if (has_ovs(settings) && ovs_folder(settings, settings.hosts).size() > kLongestOvsFolder)
     return fail(Code::invalid,
                 "--dir " + settings.folder + ": too long for the sockets of a switch");
@@ -201,6 +204,8 @@ Daemon agent(const LabSettings& settings, std::uint32_t host) {
   if (has_ovs(settings))
     command.insert(command.end(),
                    {"--ovs-run-dir", ovs_folder(settings, host), "--ovs-datapath", "netdev"});
+  for (const std::string& program : settings.allowed_programs)
+    command.insert(command.end(), {"--allowed-program", program});
   return {.name = node_name(host) + "-agent",
           .command = on_host(settings, host, std::move(command)),
           .ready = "fairlead agent ready",

@@ -36,6 +36,7 @@ struct LabSettings {
   std::uint16_t port = 6443;  // of the first server; the second has the next one, and so on
   std::string store = "sqlite";
   std::uint32_t servers = 1;
+  std::vector<std::string> allowed_programs;  // as hooks, on every host
 };
 
 // Fails with invalid and names the flag.

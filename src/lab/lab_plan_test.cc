@@ -24,6 +24,11 @@ TEST(LabPlan, RefusesWhatCannotBeMadeAndNamesTheFlag) {
   EXPECT_TRUE(problem([](LabSettings& s) { s.underlay = "ipx"; }).starts_with("--underlay ipx"));
   EXPECT_TRUE(problem([](LabSettings& s) { s.servers = 0; }).starts_with("--servers 0"));
   EXPECT_TRUE(problem([](LabSettings& s) { s.servers = 2; }).contains("--store etcd"));
+  EXPECT_EQ(problem([](LabSettings& s) { s.allowed_programs = {"/bin/a b"}; }), "");
+  for (const char* program : {"plug", "/bin/plug\nx"})
+    EXPECT_TRUE(problem([&](LabSettings& s) {
+                  s.allowed_programs = {"/bin/plug", program};
+                }).starts_with(std::string("--allowed-program ") + program));
   const std::string deep = "/" + std::string(90, 'd');
   EXPECT_EQ(problem([&](LabSettings& s) { s.folder = deep; }), "");
   EXPECT_TRUE(problem([&](LabSettings& s) {
@@ -50,6 +55,24 @@ std::vector<LabSettings> kinds_of_lab() {
 
 bool has(const Arguments& command, std::string_view word) {
   return std::ranges::find(command, word) != command.end();
+}
+
+// What attachments may have run is told to the agent of every host, and to nobody else.
+TEST(LabPlan, AgentsAllowPrograms) {
+  const auto allowed = [](const Arguments& command) {
+    std::vector<std::string> programs;
+    for (std::size_t i = 1; i < command.size(); ++i)
+      if (command[i - 1] == "--allowed-program") programs.push_back(command[i]);
+    return programs;
+  };
+  for (LabSettings lab : kinds_of_lab()) {
+    for (const Daemon& daemon : all_daemons(lab)) EXPECT_TRUE(allowed(daemon.command).empty());
+    lab.allowed_programs = {"/bin/plug", "/bin/a b"};
+    for (const Daemon& daemon : all_daemons(lab))
+      EXPECT_EQ(allowed(daemon.command),
+                daemon.name.ends_with("-agent") ? lab.allowed_programs : std::vector<std::string>())
+          << daemon.name;
+  }
 }
 
 // A route out of a lab would carry packets for private addresses to the machine's own network.

@@ -74,16 +74,23 @@ DaemonFiles files_of(const LabSettings& settings, const std::string& name) {
 
 std::string settings_file(const LabSettings& settings) { return settings.folder + "/lab"; }
 
+// One line of words, then a program on each line.
 void remember(const LabSettings& settings) {
-  std::ofstream(settings_file(settings))
-      << settings.hosts << ' ' << settings.fabric << ' ' << settings.port << ' '
+  std::ofstream out(settings_file(settings));
+  out << settings.hosts << ' ' << settings.fabric << ' ' << settings.port << ' '
       << settings.underlay << ' ' << settings.store << ' ' << settings.servers << '\n';
+  for (const std::string& program : settings.allowed_programs) out << program << '\n';
 }
 
 bool recall(LabSettings& settings) {
   std::ifstream in(settings_file(settings));
-  return static_cast<bool>(in >> settings.hosts >> settings.fabric >> settings.port >>
-                           settings.underlay >> settings.store >> settings.servers);
+  if (!(in >> settings.hosts >> settings.fabric >> settings.port >> settings.underlay >>
+        settings.store >> settings.servers >> std::ws))
+    return false;
+  settings.allowed_programs.clear();
+  for (std::string program; std::getline(in, program);)
+    settings.allowed_programs.push_back(program);
+  return true;
 }
 
 // Servers of one cluster have one authority and one administrator.

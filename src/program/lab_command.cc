@@ -74,6 +74,9 @@ void add_lab_command(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   up->add_option("--servers", settings->servers, "How many, on one etcd; on ports from --port on")
       ->capture_default_str();
+  up->add_option("--allowed-program", settings->allowed_programs,
+                 "A program that attachments may have run on the hosts, by absolute path; "
+                 "repeatable");
   up->callback([=, &exit_status] {
     prepare();
     runtime::EpollRuntime runtime;
@@ -128,6 +131,7 @@ void add_lab_command(CLI::App& app, int& exit_status) {
       "Examples:\n"
       "  fairlead lab up --hosts 3 --fabric vxlan\n"
       "  fairlead lab up --name two --port 6500 --fabric ovs --underlay ipv6\n"
+      "  fairlead lab up --allowed-program /usr/local/bin/plug\n"
       "  fairlead lab exec host-1 -- ip link\n"
       "  fairlead lab fail host-2 && fairlead lab heal host-2\n"
       "  fairlead lab kill host-1-agent && fairlead lab start host-1-agent\n"

@@ -1,13 +1,12 @@
 // fairlead: one program, a subcommand for each role. This file only names them.
 #include <CLI/CLI.hpp>
-#include <string>
 
-#include "apiserver/version.h"
+#include "program/build_info.h"
 #include "program/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App app("The network tier of a bare-metal Kubernetes cluster.", "fairlead");
-  app.set_version_flag("--version", "fairlead " + std::string(fairlead::apiserver::kVersion));
+  app.set_version_flag("--version", fairlead::program::version_line());
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"

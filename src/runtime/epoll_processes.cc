@@ -1,8 +1,6 @@
 #include "runtime/epoll_processes.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,12 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <optional>
+#include <utility>
+
+#include "runtime/warden.h"
 
 namespace fairlead::runtime {
 namespace {
-
-constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 struct Pipe {
   int read = -1;
@@ -38,49 +36,6 @@ struct Pipe {
   }
   int take_read() { return std::exchange(read, -1); }
 };
-
-// Frees what posix_spawn's two descriptions hold.
-struct SpawnPlan {
-  posix_spawn_file_actions_t files{};
-  posix_spawnattr_t attributes{};
-  SpawnPlan() {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
-Result<pid_t> spawn(const std::vector<std::string>& arguments, int output, int errors) {
-  SpawnPlan plan;
-  ::posix_spawn_file_actions_addopen(&plan.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&plan.files, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&plan.files, errors, STDERR_FILENO);
-  ::posix_spawn_file_actions_addclosefrom_np(&plan.files, STDERR_FILENO + 1);
-  ::posix_spawn_file_actions_addchdir_np(&plan.files, "/");
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  ::posix_spawnattr_setsigmask(&plan.attributes, &none);
-  ::posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  ::posix_spawnattr_setpgroup(&plan.attributes, 0);
-  ::posix_spawnattr_setflags(
-      &plan.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  char* environment[] = {const_cast<char*>(kPath), nullptr};
-  pid_t pid = 0;
-  const int status =
-      ::posix_spawn(&pid, argv[0], &plan.files, &plan.attributes, argv.data(), environment);
-  if (status != 0) return fail(errno_error("start " + arguments[0], status));
-  return pid;
-}
 
 // What one pipe gave so far.
 struct Captured {
@@ -108,42 +63,46 @@ bool take_available(Descriptor& pipe, std::size_t limit, Captured& captured, int
   return false;
 }
 
-// The process from its start until it was waited for: whatever happens, it leaves no zombie.
+// The program's warden from its start until it was waited for: whatever happens, it leaves no
+// zombie.
 class Child {
  public:
-  Child(EpollLoop& loop, pid_t pid, int pidfd, int output, int errors, std::size_t limit)
+  Child(EpollLoop& loop, pid_t warden, int pidfd, int output, int errors, int report,
+        std::size_t limit)
       : loop_(loop),
-        pid_(pid),
+        warden_(warden),
         limit_(limit),
         pidfd_(loop, pidfd),
         output_(loop, output),
-        errors_(loop, errors) {}
+        errors_(loop, errors),
+        report_(loop, report) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
     if (reaped_) return;
-    kill_group();
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    stop();
+    while (::waitpid(warden_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
 
-  void kill_group() {
-    if (!reaped_) ::kill(-pid_, SIGKILL);
+  void stop() {
+    if (!reaped_) stop_warden(warden_);
   }
 
   Task<void> read_output() { return drain(output_, captured_output_); }
   Task<void> read_errors() { return drain(errors_, captured_errors_); }
 
-  // Until it has exited.
-  Task<Result<int>> wait() {
+  // Until it has ended.
+  Task<Result<WardenReport>> wait() {
     for (;;) {
       FL_CO_CHECKED(co_await loop_.checkpoint());
-      int status = 0;
-      const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-      if (ended == pid_) {
+      const pid_t ended = ::waitpid(warden_, nullptr, WNOHANG);
+      if (ended == warden_) {
         reaped_ = true;
-        co_return status;
+        WardenReport report;
+        if (::read(report_.fd(), &report, sizeof report) != sizeof report)
+          co_return fail(Code::internal, "the program's warden was killed");
+        co_return report;
       }
       if (ended < 0 && errno != EINTR) co_return fail(errno_error("waitpid"));
       pidfd_.read_blocked();
@@ -151,13 +110,15 @@ class Child {
     }
   }
 
-  // What was still in the pipes when it exited; a program it left behind may hold them open.
-  ProcessEnd end(int status) {
+  // With what was still in the pipes; what could not be killed may hold them open.
+  ProcessEnd end(const WardenReport& report) {
     take_available(output_, limit_, captured_output_, kLastReads);
     take_available(errors_, limit_, captured_errors_, kLastReads);
     ProcessEnd end;
+    const int status = report.status;
     end.kind = WIFEXITED(status) ? ProcessEnd::Kind::exited : ProcessEnd::Kind::killed;
     end.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+    end.left_behind = report.left_behind;
     end.output = std::move(captured_output_.text);
     end.errors = std::move(captured_errors_.text);
     end.output_cut = captured_output_.cut;
@@ -177,12 +138,13 @@ class Child {
   }
 
   EpollLoop& loop_;
-  pid_t pid_;
+  pid_t warden_;
   std::size_t limit_;
   bool reaped_ = false;
   Descriptor pidfd_;
   Descriptor output_;
   Descriptor errors_;
+  Descriptor report_;
   Captured captured_output_;
   Captured captured_errors_;
 };
@@ -193,35 +155,40 @@ Task<Result<ProcessEnd>> EpollProcesses::run(Command command) {
   if (command.arguments.empty()) co_return fail(Code::invalid, "no program given");
   Pipe output;
   Pipe errors;
+  Pipe report;
   FL_CO_CHECKED(output.open());
   FL_CO_CHECKED(errors.open());
-  FL_CO_TRY(const pid_t pid, spawn(command.arguments, output.write, errors.write));
+  FL_CO_CHECKED(report.open());
+  FL_CO_TRY(const pid_t warden,
+            start_warden(command.arguments, output.write, errors.write, report.write));
   // The process cannot be reaped by anyone else, so its number still means it.
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, O_NONBLOCK));
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, warden, O_NONBLOCK));
   if (pidfd < 0) {
     const Error error = errno_error("pidfd_open");
-    ::kill(-pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
+    stop_warden(warden);
+    ::waitpid(warden, nullptr, 0);
     co_return fail(error);
   }
-  Child child(runtime_.loop(), pid, pidfd, output.take_read(), errors.take_read(),
-              command.output_limit);
-  ::close(std::exchange(output.write, -1));
-  ::close(std::exchange(errors.write, -1));
+  Child child(runtime_.loop(), warden, pidfd, output.take_read(), errors.take_read(),
+              report.take_read(), command.output_limit);
+  for (Pipe* pipe : {&output, &errors, &report}) ::close(std::exchange(pipe->write, -1));
 
   Scope readers(runtime_);
   readers.spawn(child.read_output());
   readers.spawn(child.read_errors());
-  Task<Result<int>> waiting = child.wait();
-  Result<int> status = co_await with_timeout(runtime_, command.time_limit, std::move(waiting));
-  const bool timed_out = !status && status.error().code == Code::timeout;
+  Task<Result<WardenReport>> waiting = child.wait();
+  Result<WardenReport> ended =
+      co_await with_timeout(runtime_, command.time_limit, std::move(waiting));
+  const bool timed_out = !ended && ended.error().code == Code::timeout;
   if (timed_out) {
-    child.kill_group();
-    status = co_await child.wait();
+    child.stop();
+    ended = co_await child.wait();
   }
   co_await readers.close();
-  if (!status) co_return fail(std::move(status).error());
-  ProcessEnd end = child.end(*status);
+  if (!ended) co_return fail(std::move(ended).error());
+  if (ended->start_error != 0)
+    co_return fail(errno_error("start " + command.arguments[0], ended->start_error));
+  ProcessEnd end = child.end(*ended);
   if (timed_out) end.kind = ProcessEnd::Kind::timed_out;
   co_return end;
 }

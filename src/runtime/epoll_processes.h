@@ -1,5 +1,5 @@
-// Real processes: posix_spawn, a pidfd and two pipes on the loop. Nothing blocks, and no SIGCHLD
-// handler is needed.
+// Real processes: each under a warden (runtime/warden.h), with a pidfd and three pipes on the loop.
+// Nothing blocks, and no SIGCHLD handler is needed.
 #pragma once
 
 #include "runtime/epoll_runtime.h"

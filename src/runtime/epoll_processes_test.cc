@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 namespace fairlead::runtime {
 namespace {
@@ -63,28 +66,75 @@ TEST(EpollProcesses, KeepsAsMuchOutputAsAllowed) {
   EXPECT_EQ(end->errors, "done\n");
 }
 
-// At the time limit the program is killed together with what it started.
-TEST(EpollProcesses, KillsTheGroupAtTheTimeLimit) {
-  Command command = shell("sleep 1000 & echo $!; wait");
-  command.time_limit = 300ms;
+// What a program can start so that killing it or its process group does not reach it all: a child,
+// a session of its own, and a daemon, whose parent has ended. Each prints its number.
+constexpr const char* kEscapes =
+    "sleep 1000 & echo $!; "
+    "setsid sh -c 'echo $$; exec sleep 1000' & "
+    "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 1000\" & exit' & ";
+
+void expect_all_dead(const ProcessEnd& end) {
+  std::istringstream numbers(end.output);
+  int count = 0;
+  for (std::string pid; numbers >> pid; ++count) EXPECT_FALSE(runs(pid)) << pid;
+  EXPECT_EQ(count, 3) << end.output;
+  EXPECT_FALSE(end.left_behind);
+}
+
+// At the time limit the program is killed together with everything it started.
+TEST(EpollProcesses, KillsAllAtTheTimeLimit) {
+  Command command = shell(std::string(kEscapes) + "sleep 1000");
+  command.time_limit = 2s;
   const Result<ProcessEnd> end = run(std::move(command));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->kind, ProcessEnd::Kind::timed_out);
-  ASSERT_FALSE(end->output.empty());
-  // The orphan is reaped by whoever adopts it: being a zombie counts as dead. The kernel may take a
-  // moment for it; one that lives on fails the test by never ending it.
-  const std::string program = "/proc/" + std::to_string(std::stoi(end->output)) + "/exe";
-  std::error_code error;
-  while (!std::filesystem::read_symlink(program, error).empty()) ::usleep(1000);
+  expect_all_dead(*end);
 }
 
-// What a program leaves behind on purpose neither holds up its end nor is killed.
-TEST(EpollProcesses, DoesNotWaitForWhatIsLeftBehind) {
-  const Result<ProcessEnd> end = run(shell("sleep 1000 & echo $!"));
+// What a program leaves behind neither holds up its end nor goes on.
+TEST(EpollProcesses, KillsWhatIsLeftBehind) {
+  // It ends when all numbers were printed.
+  const Result<ProcessEnd> end =
+      run(shell("{ " + std::string(kEscapes) + "} | { read a; read b; read c; echo $a $b $c; }"));
   ASSERT_TRUE(end) << end.error().message;
   EXPECT_EQ(end->kind, ProcessEnd::Kind::exited);
-  EXPECT_TRUE(runs(end->output));
-  ::kill(std::stoi(end->output), SIGKILL);
+  expect_all_dead(*end);
+}
+
+// Who runs a program takes it along, also when killed.
+TEST(EpollProcesses, EndsWithTheProcessThatRunsIt) {
+  const std::string file = ::testing::TempDir() + "process-" + std::to_string(::getpid());
+  const pid_t runner = ::fork();
+  if (runner == 0) {
+    (void)run(shell("echo $$ > " + file + ".new; mv " + file + ".new " + file + "; sleep 1000"));
+    ::_exit(0);
+  }
+  std::string pid;
+  while (!(std::ifstream(file) >> pid)) ::usleep(1000);
+  ::kill(runner, SIGKILL);
+  ::waitpid(runner, nullptr, 0);
+  std::filesystem::remove(file);
+  while (runs(pid)) ::usleep(1000);  // if it lived on, this would not end
+}
+
+// Also more of it than the kernel tells in one reading.
+TEST(EpollProcesses, KillsManyLeftBehind) {
+  const Result<ProcessEnd> end =
+      run(shell("i=0; while [ $i -lt 700 ]; do setsid sleep 1000 & i=$((i+1)); done; echo $!"));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->kind, ProcessEnd::Kind::exited);
+  ASSERT_FALSE(end->output.empty());
+  EXPECT_FALSE(runs(end->output));
+}
+
+// A program may wait for its own daemon to be gone, as if init had adopted it.
+TEST(EpollProcesses, OrphansAreReapedMeanwhile) {
+  const Result<ProcessEnd> end = run(shell(
+      "pid=$(sh -c 'sleep 0 >/dev/null & echo $!'); while kill -0 $pid; do :; done 2>/dev/null; "
+      "echo gone"));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->kind, ProcessEnd::Kind::exited);
+  EXPECT_EQ(end->output, "gone\n");
 }
 
 // A signal is told apart from an exit.

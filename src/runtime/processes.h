@@ -4,6 +4,8 @@
 // A program runs in a process group of its own, with nothing inherited: its standard input is
 // empty, its signals are as at boot, its environment is a PATH, its folder is /. What it writes is
 // kept up to a limit; what it writes beyond is read and dropped, so that it is not held up.
+// Nothing that it starts outlives it: also what left its process group or its parent is killed when
+// it exits and at its time limit.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +20,7 @@ namespace fairlead::runtime {
 
 struct Command {
   std::vector<std::string> arguments;  // the first is the program's path, taken literally
-  Duration time_limit = 30s;           // then the whole process group is killed
+  Duration time_limit = 30s;           // then it is killed with all it started
   std::size_t output_limit = 4096;     // bytes kept of each of its outputs
 };
 
@@ -30,14 +32,14 @@ struct ProcessEnd {
   std::string errors;  // what it wrote to standard error
   bool output_cut = false;
   bool errors_cut = false;
+  bool left_behind = false;  // something it started may live on: this system lets nobody end it
 };
 
 class Processes {
  public:
   virtual ~Processes() = default;
-  // Until the program has ended. Fails if it could not be started, or with cancelled, and then its
-  // process group was killed. What a program leaves running behind itself is let be when it exits,
-  // and killed with it at the time limit.
+  // Until the program has ended, and all it started. Fails if it could not be started, or with
+  // cancelled, and then it was killed.
   virtual Task<Result<ProcessEnd>> run(Command command) = 0;
 };
 

@@ -3,10 +3,8 @@
 // etcd-server).
 #pragma once
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -20,6 +18,7 @@
 
 #include "base/check.h"
 #include "runtime/stream.h"
+#include "store/free_ports_test.h"
 
 namespace fairlead::store {
 
@@ -90,9 +89,9 @@ class EtcdCluster {
     for (std::size_t i = 0; i < members; ++i) {
       runtime::Endpoint endpoint;
       endpoint.host = "127.0.0.1";
-      endpoint.port = free_port();
+      endpoint.port = ports_.take();
       endpoints_.push_back(endpoint);
-      peers.push_back("http://127.0.0.1:" + std::to_string(free_port()));
+      peers.push_back("http://127.0.0.1:" + std::to_string(ports_.take()));
       initial += (i ? ",m" : "m") + std::to_string(i) + "=" + peers[i];
     }
     for (std::size_t i = 0; i < members; ++i) {
@@ -136,20 +135,8 @@ class EtcdCluster {
   }
 
  private:
-  // Free at this moment; etcd takes it a moment later.
-  static std::uint16_t free_port() {
-    const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    CHECK(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-    CHECK(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-    ::close(listener);
-    return ::ntohs(address.sin_port);
-  }
-
   TemporaryFolder folder_;
+  FreePorts ports_;
   std::vector<runtime::Endpoint> endpoints_;
   std::vector<std::unique_ptr<EtcdProcess>> processes_;
 };

@@ -11,7 +11,7 @@ cat >"$WORK/hook" <<'HOOK'
 #!/bin/sh
 case $1 in
 say) shift; echo "$*"; echo oops >&2; exit 7 ;;
-hang) echo hanging; sleep 1000 & wait ;;
+hang) echo hanging; setsid sleep 1000 & echo $!; wait ;;
 flood) yes flood | head -c 3000000; exit 0 ;;
 mark) echo "$3" >>"$2" ;;
 esac
@@ -115,6 +115,8 @@ wait_until 20 "the failure told" told say "Warning +HookFailed .*hook ended with
 wait_until 20 "end of hang" is hang .status.postCreateExecReport.exitStatus -3
 expect "why" 'hanging' field hang .status.postCreateExecReport.stdOut
 expect "told" 'fairlead: killed after 2 s' field hang .status.postCreateExecReport.stdErr
+out=$(field hang .status.postCreateExecReport.stdOut)
+refuse "what it started in a session of its own is gone" 'No such file' ls "/proc/${out##*[!0-9]}"
 wait_until 20 "end of flood" is flood .status.postCreateExecReport.exitStatus 0
 out=$(field flood .status.postCreateExecReport.stdOut)
 [ ${#out} -le 1000 ] || die "a report of ${#out} bytes"

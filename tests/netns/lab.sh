@@ -54,6 +54,42 @@ check "all is well" lab status
 take_down
 refuse "status of no lab" 'there is no lab' lab status
 
+# A hook on two hosts, one of whose agents was started again.
+lab_hooks() {
+  cat >"$WORK/a hook" <<'HOOK'
+#!/bin/sh
+echo "plugged $1"
+HOOK
+  chmod +x "$WORK/a hook"
+  check "a lab that allows a program" lab up --hosts 2 --fabric log --port "$(free_port)" --allowed-program "$WORK/a hook"
+  check "an agent killed" lab kill host-2-agent
+  check "and started again" lab start host-2-agent
+  export KUBECONFIG=/run/fairlead-$name/server/admin.kubeconfig
+  kubectl create -f - >/dev/null <<OBJECTS
+apiVersion: fairlead.dev/v1alpha1
+kind: Subnet
+metadata: {name: main}
+spec: {ipv4: 10.10.0.0/24, vni: 5001}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: NetworkAttachment
+metadata: {name: one}
+spec: {node: host-1, subnet: main, postCreateExec: ["$WORK/a hook", one]}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: NetworkAttachment
+metadata: {name: two}
+spec: {node: host-2, subnet: main, postCreateExec: ["$WORK/a hook", two]}
+OBJECTS
+  local attachment
+  for attachment in one two; do
+    wait_until 30 "the hook of $attachment" kubectl wait networkattachment "$attachment" --timeout=1s \
+      --for="jsonpath={.status.postCreateExecReport.stdOut}=plugged $attachment"
+  done
+  take_down
+}
+lab_hooks
+
 refuse "one server for one store" 'several servers need --store etcd' lab up --servers 2
 if command -v ovs-vswitchd >/dev/null; then
   # shellcheck disable=SC2016  # for the shell inside

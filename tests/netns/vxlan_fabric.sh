@@ -286,6 +286,33 @@ scenario() {
   expect "no ping lost to another host" "300 received" cat "$WORK/ping.remote"
   expect "no ping lost on this host" "300 received" cat "$WORK/ping.local"
 
+  # The underlay's MTU changes: whatever is within reach follows, at the next audit or, with a holder, at once.
+  # A guest that took its interface away follows when it likes: what it sends arrives all the same, but for an
+  # underlay that does not take packets to pieces.
+  start_holder
+  : >"$WORK/hold.out"
+  link h1 set eth0 mtu 1400
+  mended "MTU"
+  link h2 set eth0 mtu 1400
+  expect "the guest that is here; the device already followed" "audit missing=1 unexpected=0 failed=0" drive h2 audit "$WORK/h2.json"
+  expect "nothing left to mend" "audit missing=0 unexpected=0 failed=0" drive h2 audit "$WORK/h2.json"
+  local follower
+  for follower in "$DEVICE" "$(interface_of a4)" "$(host_end_of a4)"; do
+    expect "smaller" " mtu $((1400 - overhead)) " link h2 show "$follower"
+  done
+  expect "smaller on host 1" " mtu $((1400 - overhead)) " link h1 show "$DEVICE"
+  [ "$family" = 6 ] ||
+    check "as large as before" ns a1 ping -q -c 1 -W 5 -M "do" -s $((1500 - overhead - 28)) "${V4[a3]}"
+  check "as large as before, on one host" ns a1 ping -q -c 1 -W 5 -M "do" -s $((1500 - overhead - 28)) "${V4[a2]}"
+  link h1 set eth0 mtu 1500
+  mended "MTU of before"
+  kill_holder
+  link h2 set eth0 mtu 1500
+  drive h2 audit "$WORK/h2.json" >/dev/null
+  for follower in "$DEVICE" "$(interface_of a4)" "$(host_end_of a4)" "$(host_end_of a3)"; do
+    expect "as before" " mtu $((1500 - overhead)) " link h2 show "$follower"
+  done
+
   # Somebody meddles: the holder notices and mends; others' links are left alone.
   link h1 add stranger type veth peer name stranger-peer
   start_holder

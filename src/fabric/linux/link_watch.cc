@@ -2,6 +2,7 @@
 
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <netlink/attr.h>
 #include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
@@ -55,13 +56,24 @@ void LinkWatch::forget(std::uint32_t ifindex) {
   watched_.erase(ifindex);
 }
 
+void LinkWatch::set_underlay(std::uint32_t ifindex, std::uint32_t mtu) {
+  const std::lock_guard lock(mutex_);
+  underlay_ = ifindex;
+  underlay_mtu_ = mtu;
+}
+
 void LinkWatch::look_at(nl_msg* message) {
-  const nlmsghdr* header = nlmsg_hdr(message);
+  nlmsghdr* header = nlmsg_hdr(message);
   int ifindex = 0;
   switch (header->nlmsg_type) {
     case RTM_NEWLINK: {
       const auto* info = static_cast<const ifinfomsg*>(nlmsg_data(header));
       if (!(info->ifi_flags & IFF_UP)) ifindex = info->ifi_index;
+      const nlattr* mtu = nlmsg_find_attr(header, sizeof(ifinfomsg), IFLA_MTU);
+      const std::lock_guard lock(mutex_);
+      if (mtu && static_cast<std::uint32_t>(info->ifi_index) == underlay_ &&
+          nla_get_u32(mtu) != underlay_mtu_)
+        disturbed_ = true;
       break;
     }
     case RTM_DELLINK:

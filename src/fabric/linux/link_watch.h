@@ -1,5 +1,5 @@
 // LinkWatch: waits on another thread for the kernel's word that an interface that matters was
-// removed, set down, or lost its filter.
+// removed, set down, or lost its filter, or that the underlay has another MTU.
 //
 // wait() blocks and is meant for a blocking thread; everything else may be called from any thread.
 #pragma once
@@ -24,6 +24,8 @@ class LinkWatch {
   // The interfaces that matter. One that we remove ourselves is forgotten first.
   void add(std::uint32_t ifindex);
   void forget(std::uint32_t ifindex);
+  // What carries the tunnels, and the MTU it is known to have.
+  void set_underlay(std::uint32_t ifindex, std::uint32_t mtu);
 
   // Until something happened (true) or stop() was called (false).
   Result<bool> wait();
@@ -41,6 +43,8 @@ class LinkWatch {
   bool disturbed_ = false;
   std::mutex mutex_;
   std::set<std::uint32_t> watched_;
+  std::uint32_t underlay_ = 0;
+  std::uint32_t underlay_mtu_ = 0;
 };
 
 }  // namespace fairlead::fabric::kernel

@@ -75,6 +75,8 @@ std::optional<Link> parse_link(nlmsghdr* header) {
             .name = nla_get_string(attributes[IFLA_IFNAME]),
             .up = (info->ifi_flags & IFF_UP) != 0};
   if (attributes[IFLA_MTU]) link.mtu = nla_get_u32(attributes[IFLA_MTU]);
+  if (attributes[IFLA_LINK] && !attributes[IFLA_LINK_NETNSID])
+    link.peer = nla_get_u32(attributes[IFLA_LINK]);
   if (attributes[IFLA_GROUP]) link.maker = maker_of(nla_get_u32(attributes[IFLA_GROUP]));
   if (attributes[IFLA_IFALIAS]) link.alias = nla_get_string(attributes[IFLA_IFALIAS]);
   nlattr* kind[IFLA_INFO_MAX + 1];
@@ -191,6 +193,11 @@ Result<Link> Links::find(const std::string& name) {
 }
 
 Result<Link> Links::with_address(const Ip& address) {
+  FL_TRY(const std::vector<Link> links, dump());
+  return with_address(address, links);
+}
+
+Result<Link> Links::with_address(const Ip& address, std::span<const Link> links) {
   Message message(nlmsg_alloc_simple(RTM_GETADDR, NLM_F_DUMP));
   ifaddrmsg request_all{};
   nlmsg_append(message.get(), &request_all, sizeof(request_all), NLMSG_ALIGNTO);
@@ -205,7 +212,6 @@ Result<Link> Links::with_address(const Ip& address) {
         std::memcmp(nla_data(held), bytes, size) == 0)
       ifindex = static_cast<const ifaddrmsg*>(nlmsg_data(header))->ifa_index;
   }));
-  FL_TRY(std::vector<Link> links, dump());
   const auto link = std::ranges::find(links, ifindex, &Link::ifindex);
   if (ifindex == 0 || link == links.end())
     return fail(Code::not_found,
@@ -278,6 +284,12 @@ Result<> Links::set_mtu(const std::string& name, std::uint32_t mtu) {
   nla_put_string(message.get(), IFLA_IFNAME, name.c_str());
   nla_put_u32(message.get(), IFLA_MTU, mtu);
   return request(std::move(message), "set MTU of " + name);
+}
+
+Result<> Links::set_mtu(std::uint32_t ifindex, std::uint32_t mtu) {
+  Message message = link_message(RTM_SETLINK, 0, ifindex, 0);
+  nla_put_u32(message.get(), IFLA_MTU, mtu);
+  return request(std::move(message), "set MTU");
 }
 
 Result<> Links::stop_offload(const std::string& name) {

@@ -31,6 +31,7 @@ struct Link {
   std::string kind;  // "veth", "vxlan"; empty for hardware
   std::string alias;
   std::uint32_t mtu = 0;
+  std::uint32_t peer = 0;  // veth: the other end's ifindex; 0 if it is in another namespace
   bool up = false;
   Maker maker = Maker::other;
   bool metadata = false;       // vxlan: one device for all VNIs, told by tunnel metadata
@@ -53,6 +54,8 @@ class Links {
   Result<Link> find(const std::string& name);
   // The interface that has this address. Fails with not_found.
   Result<Link> with_address(const Ip& address);
+  // The same, of links that were listed already.
+  Result<Link> with_address(const Ip& address, std::span<const Link> links);
 
   struct Veth {
     std::string host_end;
@@ -71,6 +74,7 @@ class Links {
 
   Result<> set_alias(std::uint32_t ifindex, const std::string& alias);
   Result<> set_mtu(const std::string& name, std::uint32_t mtu);
+  Result<> set_mtu(std::uint32_t ifindex, std::uint32_t mtu);
   struct Raise {
     std::string alias;         // empty: as it is
     bool promiscuous = false;  // takes in what is for others, too

@@ -4,7 +4,16 @@
 
 namespace fairlead::fabric::kernel {
 
-EndPlan plan_end(const Station* wanted, const End* end, Extent extent) {
+Result<std::uint32_t> plan_mtu(std::uint32_t underlay, bool underlay_is_v4) {
+  constexpr std::uint32_t kLeast = 1280;  // of IPv6
+  const std::uint32_t headers = underlay_is_v4 ? 50 : 70;
+  if (underlay < kLeast + headers)
+    return fail(Code::invalid, "an MTU of " + std::to_string(underlay) + " leaves less than " +
+                                   std::to_string(kLeast) + " bytes inside the tunnel");
+  return underlay - headers;
+}
+
+EndPlan plan_end(const Station* wanted, const End* end, std::uint32_t mtu, Extent extent) {
   if (!wanted || !wanted->local()) return {.remove = end != nullptr};
   if (!end) return {.make = true};
   // The guest's half may be anywhere: its name and MAC are out of reach.
@@ -14,6 +23,11 @@ EndPlan plan_end(const Station* wanted, const End* end, Extent extent) {
   plan.describe = end->station != *wanted;
   plan.guard = end->guard == Guard::none || (extent == Extent::host && end->guard == Guard::older);
   plan.raise = !end->up;
+  plan.resize_guest = end->guest && end->guest->mtu != mtu;
+  // A guest that took its half away sets its MTU itself. Until it has, it sends packets as large as
+  // before: a smaller host end would drop them, also those that stay on this host and those that
+  // the underlay would take in pieces.
+  plan.resize = end->guest ? end->mtu != mtu : end->mtu < mtu;
   return plan;
 }
 

@@ -23,12 +23,20 @@ enum class Guard {
   current,  // ours, with the maps in use
 };
 
+// A guest's half of a pair, as long as it is in the host's network namespace.
+struct GuestEnd {
+  std::uint32_t ifindex = 0;
+  std::uint32_t mtu = 0;
+};
+
 // A host end that exists, and what its alias says it was made for.
 struct End {
   std::uint32_t ifindex = 0;
   Station station;
   bool up = false;
   Guard guard = Guard::none;
+  std::uint32_t mtu = 0;
+  std::optional<GuestEnd> guest;  // none: out of reach
 };
 
 struct EndPlan {
@@ -37,6 +45,8 @@ struct EndPlan {
   bool describe = false;  // its alias
   bool guard = false;
   bool raise = false;
+  bool resize = false;  // MTU of the host end
+  bool resize_guest = false;
   bool operator==(const EndPlan&) const = default;
   bool nothing() const { return *this == EndPlan{}; }
 };
@@ -48,8 +58,11 @@ enum class Extent {
             // since guards with different maps would see different stations
 };
 
-// `wanted` null, or remote: there should be no end. `end` null: there is none.
-EndPlan plan_end(const Station* wanted, const End* end, Extent extent);
+// `wanted` null, or remote: there should be no end. `end` null: there is none. `mtu`: of both ends.
+EndPlan plan_end(const Station* wanted, const End* end, std::uint32_t mtu, Extent extent);
+
+// The MTU that an underlay leaves to stations. Fails with invalid where IPv6 would not fit.
+Result<std::uint32_t> plan_mtu(std::uint32_t underlay, bool underlay_is_v4);
 
 // What the maps hold, by key and by owner.
 class Holdings {

@@ -15,8 +15,10 @@ Station station(const std::string& id, int number, const std::string& interface 
           .host = *Ip::parse("192.0.2.1")};
 }
 
+constexpr std::uint32_t kMtu = 1450;
+
 End end_of(const Station& made_for) {
-  return {.ifindex = 5, .station = made_for, .up = true, .guard = Guard::current};
+  return {.ifindex = 5, .station = made_for, .up = true, .guard = Guard::current, .mtu = kMtu};
 }
 
 Holdings holding(const std::vector<Entry>& entries) {
@@ -29,32 +31,34 @@ Holdings holding(const std::vector<Entry>& entries) {
 TEST(PlanEnd, NothingWhenAllIsThere) {
   const Station wanted = station("a", 1, "fl1");
   const End end = end_of(wanted);
-  EXPECT_TRUE(plan_end(&wanted, &end, Extent::host).nothing());
-  EXPECT_TRUE(plan_end(nullptr, nullptr, Extent::host).nothing());
+  EXPECT_TRUE(plan_end(&wanted, &end, kMtu, Extent::host).nothing());
+  EXPECT_TRUE(plan_end(nullptr, nullptr, kMtu, Extent::host).nothing());
   const Station remote = station("a", 1);
-  EXPECT_TRUE(plan_end(&remote, nullptr, Extent::host).nothing());
+  EXPECT_TRUE(plan_end(&remote, nullptr, kMtu, Extent::host).nothing());
 }
 
 // An end is made where there is none, and removed where there should be none.
 TEST(PlanEnd, MakesAndRemoves) {
   const Station wanted = station("a", 1, "fl1");
   const End end = end_of(wanted);
-  EXPECT_EQ(plan_end(&wanted, nullptr, Extent::station), EndPlan{.make = true});
-  EXPECT_EQ(plan_end(nullptr, &end, Extent::station), EndPlan{.remove = true});
+  EXPECT_EQ(plan_end(&wanted, nullptr, kMtu, Extent::station), EndPlan{.make = true});
+  EXPECT_EQ(plan_end(nullptr, &end, kMtu, Extent::station), EndPlan{.remove = true});
   const Station moved_away = station("a", 1);
-  EXPECT_EQ(plan_end(&moved_away, &end, Extent::station), EndPlan{.remove = true});
+  EXPECT_EQ(plan_end(&moved_away, &end, kMtu, Extent::station), EndPlan{.remove = true});
 }
 
 // A guest's interface cannot be changed where it is; its addresses and its network need not be.
 TEST(PlanEnd, MakesAnewOnlyWhatTheGuestSees) {
   const Station wanted = station("a", 1, "fl1");
   End end = end_of(station("a", 2, "fl1"));
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), (EndPlan{.remove = true, .make = true}));
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station),
+            (EndPlan{.remove = true, .make = true}));
   end = end_of(station("a", 1, "fl2"));
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), (EndPlan{.remove = true, .make = true}));
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station),
+            (EndPlan{.remove = true, .make = true}));
   end = end_of(wanted);
   end.station.vni = 7;
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.describe = true});
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station), EndPlan{.describe = true});
 }
 
 // A missing filter is put back at once; one of another build only when the whole host is audited.
@@ -62,13 +66,40 @@ TEST(PlanEnd, GuardsAndRaises) {
   const Station wanted = station("a", 1, "fl1");
   End end = end_of(wanted);
   end.guard = Guard::none;
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.guard = true});
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station), EndPlan{.guard = true});
   end.guard = Guard::older;
-  EXPECT_TRUE(plan_end(&wanted, &end, Extent::station).nothing());
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::host), EndPlan{.guard = true});
+  EXPECT_TRUE(plan_end(&wanted, &end, kMtu, Extent::station).nothing());
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::host), EndPlan{.guard = true});
   end.guard = Guard::current;
   end.up = false;
-  EXPECT_EQ(plan_end(&wanted, &end, Extent::station), EndPlan{.raise = true});
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station), EndPlan{.raise = true});
+}
+
+// What the underlay's MTU leaves is given to the stations.
+TEST(PlanMtu, IsWhatTheTunnelLeaves) {
+  EXPECT_EQ(*plan_mtu(1500, true), 1450U);
+  EXPECT_EQ(*plan_mtu(9000, false), 8930U);
+  EXPECT_EQ(*plan_mtu(1330, true), 1280U);
+  EXPECT_FALSE(plan_mtu(1329, true));
+  EXPECT_FALSE(plan_mtu(1349, false));
+}
+
+// When the underlay's MTU changes, both ends follow, or the one that is still to be reached.
+TEST(PlanEnd, Resizes) {
+  const Station wanted = station("a", 1, "fl1");
+  End end = end_of(wanted);
+  end.guest = GuestEnd{.ifindex = 6, .mtu = kMtu};
+  EXPECT_TRUE(plan_end(&wanted, &end, kMtu, Extent::station).nothing());
+  const EndPlan both{.resize = true, .resize_guest = true};
+  EXPECT_EQ(plan_end(&wanted, &end, 8950, Extent::station), both);
+  EXPECT_EQ(plan_end(&wanted, &end, 1300, Extent::station), both);
+  end.guest->mtu = 1300;
+  EXPECT_EQ(plan_end(&wanted, &end, kMtu, Extent::station), EndPlan{.resize_guest = true});
+  // Made larger, it waits for the guest to follow; made smaller, it would drop what the guest
+  // sends.
+  end.guest.reset();
+  EXPECT_EQ(plan_end(&wanted, &end, 8950, Extent::station), EndPlan{.resize = true});
+  EXPECT_TRUE(plan_end(&wanted, &end, 1300, Extent::station).nothing());
 }
 
 // Only what differs is written.

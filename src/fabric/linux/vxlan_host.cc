@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <unordered_map>
 
+#include "base/log.h"
 #include "fabric/names.h"
 
 namespace fairlead::fabric::kernel {
@@ -11,18 +13,17 @@ namespace {
 
 constexpr std::string_view kDeviceAlias = "fairlead";
 
-std::uint32_t tunnel_header(const Ip& local) { return local.is_v4() ? 50 : 70; }
-
 }  // namespace
 
-Result<std::uint32_t> VxlanHost::observe_mtu() {
-  Result<Link> underlay = links_->with_address(options_.local);
+Result<> VxlanHost::observe_mtu(const std::vector<Link>& links) {
+  const Result<Link> underlay = links_->with_address(options_.local, links);
   if (!underlay) return fail(underlay.error().context("tunnel end"));
-  const std::uint32_t whole = options_.underlay_mtu ? options_.underlay_mtu : underlay->mtu;
-  if (whole < 1280 + tunnel_header(options_.local))
-    return fail(Code::invalid, "the MTU of " + underlay->name + ", " + std::to_string(whole) +
-                                   ", leaves less than 1280 bytes inside the tunnel");
-  return whole - tunnel_header(options_.local);
+  watch_->set_underlay(underlay->ifindex, underlay->mtu);
+  const Result<std::uint32_t> mtu = plan_mtu(
+      options_.underlay_mtu ? options_.underlay_mtu : underlay->mtu, options_.local.is_v4());
+  if (!mtu) return fail(mtu.error().context(underlay->name));
+  mtu_ = *mtu;
+  return {};
 }
 
 Result<> VxlanHost::open() {
@@ -32,15 +33,20 @@ Result<> VxlanHost::open() {
   if (!watch_) {
     FL_TRY(watch_, LinkWatch::open());
   }
-  FL_TRY(mtu_, observe_mtu());
   FL_CHECKED(observe());
   FL_CHECKED(ensure_tunnel());
   return {};
 }
 
-// Everything anew: ends, filters, maps.
+// Everything anew: underlay, ends, filters, maps.
 Result<> VxlanHost::observe() {
   FL_TRY(const std::vector<Link> links, links_->dump());
+  if (const Result<> observed = observe_mtu(links); !observed) {
+    if (mtu_ == 0) return observed;
+    // An underlay that is being changed is no reason to leave the rest alone.
+    log::warning("the MTU of virtual networks stays as it is",
+              {{"error", observed.error().to_string()}});
+  }
   if (!datapath_) {
     std::vector<std::uint32_t> ours;
     for (const Link& link : links)
@@ -61,6 +67,8 @@ Result<> VxlanHost::observe() {
 Result<> VxlanHost::observe_ends(const std::vector<Link>& links) {
   ends_.clear();
   half_made_.clear();
+  std::unordered_map<std::uint32_t, std::uint32_t> mtus;
+  for (const Link& link : links) mtus.emplace(link.ifindex, link.mtu);
   for (const Link& link : links) {
     std::optional<Station> station = parse_alias(options_.device, link.alias);
     // Somebody gave the alias to another interface, or the end another name: then it is not ours.
@@ -70,7 +78,10 @@ Result<> VxlanHost::observe_ends(const std::vector<Link>& links) {
       continue;
     }
     FL_TRY(const Guard guard, datapath_->guard_of(link.ifindex, Program::from_guest));
-    ends_.insert_or_assign(station->id, End{link.ifindex, *station, link.up, guard});
+    End end{link.ifindex, *station, link.up, guard, link.mtu, std::nullopt};
+    if (const auto peer = mtus.find(link.peer); peer != mtus.end())
+      end.guest = GuestEnd{.ifindex = peer->first, .mtu = peer->second};
+    ends_.insert_or_assign(station->id, std::move(end));
     watch_->add(link.ifindex);
   }
   return {};
@@ -112,6 +123,10 @@ Result<bool> VxlanHost::ensure_tunnel() {
   // An older guard goes on with its own maps until an audit has filled ours.
   if (guard == Guard::none) {
     FL_CHECKED(datapath_->attach(device.ifindex, Program::from_tunnel));
+    mended = true;
+  }
+  if (device.mtu != mtu_) {
+    FL_CHECKED(links_->set_mtu(device.ifindex, mtu_));
     mended = true;
   }
   if (device.alias.empty()) {
@@ -170,8 +185,27 @@ Result<> VxlanHost::make_end(const Station& station) {
                          .mtu = mtu_,
                          .maker = Maker::vxlan};
   FL_TRY(const Link made, links_->make_veth(veth));
-  ends_.insert_or_assign(station.id, End{.ifindex = made.ifindex, .station = station});
+  ends_.insert_or_assign(station.id,
+                         End{.ifindex = made.ifindex, .station = station, .mtu = made.mtu});
   return links_->set_alias(made.ifindex, alias);
+}
+
+// Order: the host end always takes what the guest's may send.
+Result<> VxlanHost::resize(End& end, const EndPlan& plan) {
+  const std::uint32_t mtu = mtu_;
+  if (plan.resize && end.mtu < mtu) {
+    FL_CHECKED(links_->set_mtu(end.ifindex, mtu));
+  }
+  if (plan.resize_guest) {
+    const Result<> set = links_->set_mtu(end.guest->ifindex, mtu);
+    if (!set && set.error().code != Code::not_found) return set;  // just moved away: the guest's
+    end.guest->mtu = mtu;
+  }
+  if (plan.resize && end.mtu > mtu) {
+    FL_CHECKED(links_->set_mtu(end.ifindex, mtu));
+  }
+  if (plan.resize) end.mtu = mtu;
+  return {};
 }
 
 // Order: an end is up only with a filter, and filtered only with its entries.
@@ -184,6 +218,7 @@ Result<> VxlanHost::bring_end(const Station& station, const EndPlan& plan,
     end.station = station;
   }
   FL_CHECKED(carry(entries));
+  FL_CHECKED(resize(end, plan));
   if (plan.make || plan.guard) {
     FL_CHECKED(datapath_->attach(end.ifindex, Program::from_guest));
     end.guard = Guard::current;
@@ -206,7 +241,7 @@ Outcome VxlanHost::bring(const Desired& wanted, const std::string& id, Extent ex
     if (!outcome.result) return outcome;
   }
   const auto end = ends_.find(id);
-  const EndPlan plan = plan_end(should, end == ends_.end() ? nullptr : &end->second, extent);
+  const EndPlan plan = plan_end(should, end == ends_.end() ? nullptr : &end->second, mtu_, extent);
   changed = !plan.nothing();
   const Owner owner = owner_of(id);
   if (plan.remove) {
@@ -273,7 +308,7 @@ std::set<std::string> VxlanHost::fill(const Desired& desired) {
     const Station& station = desired.find(id)->second;
     const auto end = ends_.find(id);
     if (!check(station) || (station.local() && end == ends_.end())) continue;
-    if (station.local() && plan_end(&station, &end->second, Extent::host).remove) continue;
+    if (station.local() && plan_end(&station, &end->second, mtu_, Extent::host).remove) continue;
     const EntryPlan plan = plan_entries(
         entries_of(station, station.local() ? end->second.ifindex : 0), owner_of(id), holdings_);
     if (!plan.nothing()) missing.insert(id);

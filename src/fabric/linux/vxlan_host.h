@@ -1,9 +1,10 @@
 // VxlanHost: one host's part of the kernel-only fabric, carried out. It keeps what it knows of the
 // kernel's state, asks plan.h what to change, and changes it. VxlanFabric runs it off the loop.
 //
-// Calls block and come from one thread at a time.
+// Calls block and come from one thread at a time, but for mtu().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,7 +51,7 @@ class VxlanHost {
  private:
   Result<> observe();
   Result<> observe_ends(const std::vector<Link>& links);
-  Result<std::uint32_t> observe_mtu();
+  Result<> observe_mtu(const std::vector<Link>& links);
   Result<Link> ensure_device();
   Result<bool> ensure_tunnel();
   bool complete(const End& end) const;
@@ -62,10 +63,11 @@ class VxlanHost {
   Result<> carry(const EntryPlan& plan);
   Result<> bring_end(const Station& station, const EndPlan& plan, const EntryPlan& entries);
   Result<> make_end(const Station& station);
+  Result<> resize(End& end, const EndPlan& plan);
   Result<> remove_links(std::span<const std::uint32_t> ifindexes);
 
   const VxlanOptions options_;
-  std::uint32_t mtu_ = 0;
+  std::atomic<std::uint32_t> mtu_ = 0;
   std::optional<Links> links_;
   std::optional<Datapath> datapath_;
   std::shared_ptr<LinkWatch> watch_;
