@@ -18,7 +18,8 @@ std::uint32_t tunnel_header(const Ip& local) { return local.is_v4() ? 50 : 70; }
 Result<std::uint32_t> VxlanHost::observe_mtu() {
   Result<Link> underlay = links_->with_address(options_.local);
   if (!underlay) return fail(underlay.error().context("tunnel end"));
-  const std::uint32_t whole = options_.underlay_mtu ? options_.underlay_mtu : underlay->mtu;
+  const std::uint32_t whole =
+      options_.underlay_mtu ? options_.underlay_mtu : underlay_mtu(*underlay);
   if (whole < 1280 + tunnel_header(options_.local))
     return fail(Code::invalid, "the MTU of " + underlay->name + ", " + std::to_string(whole) +
                                    ", leaves less than 1280 bytes inside the tunnel");
