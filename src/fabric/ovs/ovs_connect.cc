@@ -40,6 +40,7 @@ Task<Result<>> OvsFabric::connect() {
     FL_CO_CHECKED(co_await connect_bridge());
     started_ = true;
   }
+  if (!std::exchange(adding_lanes_, true)) scope_.spawn(add_lanes());
   FL_CO_CHECKED(co_await observe_flows());
   FL_CO_CHECKED(co_await observe_links());
   std::vector<FlowChange> base;
@@ -131,7 +132,6 @@ Task<Result<>> OvsFabric::connect_bridge() {
   const Instant until = runtime_.now() + kPatience;
   for (;;) {
     const Result<> connected = co_await openflow_.front()->connect();
-    if (connected && !std::exchange(adding_lanes_, true)) scope_.spawn(add_lanes());
     if (connected || runtime_.now() >= until) co_return connected;
     FL_CO_CHECKED(co_await runtime::sleep(runtime_, kFirstRetry));
   }
