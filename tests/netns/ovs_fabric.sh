@@ -372,6 +372,48 @@ expect "the tunnel's port that went" '"missing":' driver 1 audit "$WORK/desired1
 wait_until 20 "traffic through a new tunnel port" reached
 expect "all well" '"missing":0,"unexpected":0' driver 1 audit "$WORK/desired1.json"
 
+# --- one of the connections to the bridge is lost amid a bundle --------------------------------------
+# Many stations in a network of their own, so that their flows are shared out; the bundle that is cut is carried
+# out by the bridge, or not, and the fabric cannot know.
+python3 - "$WORK" <<'P'
+import json, sys
+desired = json.load(open(sys.argv[1] + "/desired1.json"))
+desired["stations"] += [dict(id="many-%d" % n, vni=9, mac="02:00:00:00:09:%02x" % n, addresses=["10.0.1.%d" % n],
+                             host="192.0.2.2") for n in range(1, 200)]
+json.dump(desired, open(sys.argv[1] + "/many.json", "w"))
+P
+mkdir "$WORK/cutter"
+ln -s "$WORK/h1/db.sock" "$WORK/cutter/db.sock"
+"$here/lane_cutter.py" "$WORK/cutter/fairlead.mgmt" "$WORK/h1/fairlead.mgmt" "$WORK/cutter" 2>"$WORK/cutter.err" &
+STARTED+=($!)
+wait_until 10 "the cutter" test -S "$WORK/cutter/fairlead.mgmt"
+ip netns exec "$ns-h1" "$DRIVER" --fabric ovs --run-dir "$WORK/cutter" --datapath "$DATAPATH" --local-ip 192.0.2.1 \
+  hold "$WORK/many.json" >"$WORK/cut.out" 2>"$WORK/cut.err" &
+hold=$!
+STARTED+=("$hold")
+wait_until 20 "first audit" grep -q missing "$WORK/cut.out"
+lanes() { [ "$(cat "$WORK/cutter/lanes")" -ge "$1" ]; }
+flows() { ofctl 1 dump-flows fairlead | grep -c cookie=0xf1ea || true; }
+all_flows() { [ "$(flows)" -eq "$many" ]; }
+host_end=$(interface_of 1 x | sed s/^fl/fh/)
+many=$(flows)
+[ "$many" -ge 597 ] || die "flows of many stations: $many"
+wait_until 30 "connections" lanes 8
+for how in before after; do
+  again=$(($(cat "$WORK/cutter/lanes") + 1))
+  touch "$WORK/cutter/$how"
+  ofctl 1 del-flows fairlead
+  in_ns h1 ip link del "$host_end"  # makes it look
+  wait_until 30 "cut of a connection" test -e "$WORK/cutter/cut-$how"
+  wait_until 30 "all flows again, cut $how" all_flows
+  wait_until 30 "a new connection" lanes "$again"
+  wait_until 30 "interface made again" in_ns h1 ip link show "$host_end"
+done
+kill -TERM "$hold"
+wait "$hold" || true
+expect "all well after cuts" '"missing":0,"unexpected":0' driver 1 audit "$WORK/many.json"
+expect "and without the many" '"missing":0,"unexpected":199' driver 1 audit "$WORK/desired1.json"
+
 # --- the underlay saw only unicast IP between stations that know each other -------------------------
 seen() { tcpdump -n -r "$WORK/wire.pcap" "udp port 4789 and ($1)" 2>/dev/null | wc -l; }
 [ "$(seen 'udp[28:2] = 0x0800')" -gt 0 ] || die "no VXLAN was seen at all"

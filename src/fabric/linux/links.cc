@@ -73,7 +73,8 @@ std::optional<Link> parse_link(nlmsghdr* header) {
   const auto* info = static_cast<const ifinfomsg*>(nlmsg_data(header));
   Link link{.ifindex = static_cast<std::uint32_t>(info->ifi_index),
             .name = nla_get_string(attributes[IFLA_IFNAME]),
-            .up = (info->ifi_flags & IFF_UP) != 0};
+            .up = (info->ifi_flags & IFF_UP) != 0,
+            .loopback = (info->ifi_flags & IFF_LOOPBACK) != 0};
   if (attributes[IFLA_MTU]) link.mtu = nla_get_u32(attributes[IFLA_MTU]);
   if (attributes[IFLA_LINK] && !attributes[IFLA_LINK_NETNSID])
     link.peer = nla_get_u32(attributes[IFLA_LINK]);
@@ -133,6 +134,8 @@ bool is_half_made(const Link& link) {
   return link.kind == "veth" && link.alias.empty() && !link.up &&
          guest_of_host_interface(link.name).has_value();
 }
+
+std::uint32_t underlay_mtu(const Link& link) { return link.loopback ? 1500 : link.mtu; }
 
 bool is_interface_name(std::string_view name) {
   return !name.empty() && name.size() < IFNAMSIZ && name != "all" && name != "default" &&

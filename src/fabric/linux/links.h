@@ -33,6 +33,7 @@ struct Link {
   std::uint32_t mtu = 0;
   std::uint32_t peer = 0;  // veth: the other end's ifindex; 0 if it is in another namespace
   bool up = false;
+  bool loopback = false;
   Maker maker = Maker::other;
   bool metadata = false;       // vxlan: one device for all VNIs, told by tunnel metadata
   std::uint16_t udp_port = 0;  // vxlan
@@ -41,6 +42,11 @@ struct Link {
 // A host end that says nothing of itself and is not in use: the process that made it ended before
 // it could say more, or is still at it.
 bool is_half_made(const Link& link);
+
+// What fits into a packet to other hosts from an address of this interface. The loopback interface
+// may have a host's address where hosts take part in routing, and tells nothing about the way: then
+// Ethernet's.
+std::uint32_t underlay_mtu(const Link& link);
 
 // At most 15 characters, none of which could mean something to a path or to the kernel.
 bool is_interface_name(std::string_view name);

@@ -19,8 +19,9 @@ Result<> VxlanHost::observe_mtu(const std::vector<Link>& links) {
   const Result<Link> underlay = links_->with_address(options_.local, links);
   if (!underlay) return fail(underlay.error().context("tunnel end"));
   watch_->set_underlay(underlay->ifindex, underlay->mtu);
-  const Result<std::uint32_t> mtu = plan_mtu(
-      options_.underlay_mtu ? options_.underlay_mtu : underlay->mtu, options_.local.is_v4());
+  const Result<std::uint32_t> mtu =
+      plan_mtu(options_.underlay_mtu ? options_.underlay_mtu : underlay_mtu(*underlay),
+               options_.local.is_v4());
   if (!mtu) return fail(mtu.error().context(underlay->name));
   mtu_ = *mtu;
   return {};
@@ -45,7 +46,7 @@ Result<> VxlanHost::observe() {
     if (mtu_ == 0) return observed;
     // An underlay that is being changed is no reason to leave the rest alone.
     log::warning("the MTU of virtual networks stays as it is",
-              {{"error", observed.error().to_string()}});
+                 {{"error", observed.error().to_string()}});
   }
   if (!datapath_) {
     std::vector<std::uint32_t> ours;

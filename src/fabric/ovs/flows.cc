@@ -181,6 +181,14 @@ std::vector<Flow> base_flows(std::uint32_t tunnel) {
   return std::move(flows.list);
 }
 
+std::optional<std::uint32_t> in_port_of(const Flow& flow) {
+  const auto field = std::ranges::find(flow.match, kInPort, &Field::id);
+  if (field == flow.match.end() || field->value.size() != kInPort.bytes) return std::nullopt;
+  std::uint32_t port = 0;
+  for (const char byte : field->value) port = port << 8 | static_cast<unsigned char>(byte);
+  return port;
+}
+
 std::uint64_t fingerprint(const Flow& flow) { return hash(canonical_bytes(flow)); }
 
 std::uint64_t fingerprint(std::span<const Flow> flows) {

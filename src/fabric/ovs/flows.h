@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ constexpr std::uint64_t kBaseCookie = 0xf1ea000000000000;
 std::vector<wire::openflow::Flow> station_flows(const Station& station, std::uint32_t port,
                                                 std::uint32_t tunnel);
 std::vector<wire::openflow::Flow> base_flows(std::uint32_t tunnel);
+
+// The port whose packets alone the flow is about; nullopt: any.
+std::optional<std::uint32_t> in_port_of(const wire::openflow::Flow& flow);
 
 // Tells two sets of flows apart: the sum of fingerprints of each, whatever their order.
 std::uint64_t fingerprint(const wire::openflow::Flow& flow);

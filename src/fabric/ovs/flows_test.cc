@@ -303,5 +303,15 @@ TEST(OvsFlows, Fingerprints) {
   EXPECT_NE(cookie_of(""), kBaseCookie);
 }
 
+// Which port a flow is about, to keep its number from others.
+TEST(OvsFlows, InPort) {
+  wire::openflow::Flow flow;
+  EXPECT_EQ(in_port_of(flow), std::nullopt);
+  flow.match = {wire::openflow::exactly(wire::openflow::kInPort, 40000)};
+  EXPECT_EQ(in_port_of(flow), 40000u);
+  flow.match[0].value.pop_back();
+  EXPECT_EQ(in_port_of(flow), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fairlead::fabric::ovs

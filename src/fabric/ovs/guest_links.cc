@@ -84,10 +84,10 @@ Result<GuestLinks> find_guest_links(std::string_view alias_prefix) {
   return found;
 }
 
-Result<std::uint32_t> mtu_of_address(const Ip& address) {
+Result<std::uint32_t> underlay_mtu(const Ip& address) {
   FL_TRY(Links links, Links::open());
   FL_TRY(const Link link, links.with_address(address));
-  return link.mtu;
+  return kernel::underlay_mtu(link);
 }
 
 }  // namespace fairlead::fabric::ovs

@@ -45,7 +45,7 @@ struct GuestLinks {
 };
 Result<GuestLinks> find_guest_links(std::string_view alias_prefix);
 
-// The MTU of the interface that has the address.
-Result<std::uint32_t> mtu_of_address(const Ip& address);
+// What fits into a packet to other hosts from this address: see kernel::underlay_mtu().
+Result<std::uint32_t> underlay_mtu(const Ip& address);
 
 }  // namespace fairlead::fabric::ovs

@@ -60,6 +60,13 @@ Task<std::optional<OpenFlowClient::Refusal>> OpenFlowClient::commit(
   co_return Refusal{done.error().context("openflow: bundle"), std::nullopt};
 }
 
+Task<Result<>> OpenFlowClient::barrier() {
+  const std::uint32_t xid = ++last_xid_;
+  const auto done = co_await dialogue_.ask(xid, of::encode_barrier_request(xid));
+  if (!done) co_return fail(done.error().context("openflow: barrier"));
+  co_return Result<>{};
+}
+
 Task<Result<>> OpenFlowClient::dump(std::function<void(const of::Flow&)> each) {
   const std::uint32_t xid = ++last_xid_;
   dumped_ = std::move(each);

@@ -32,6 +32,9 @@ class OpenFlowClient {
   // All changes or none, in order, seen by packets at once. nullopt: done.
   Task<std::optional<Refusal>> commit(std::vector<wire::openflow::FlowMod> changes);
 
+  // The switch has carried out what it was told so far, and is at work.
+  Task<Result<>> barrier();
+
   // Every flow of the bridge.
   Task<Result<>> dump(std::function<void(const wire::openflow::Flow&)> each);
 

@@ -40,6 +40,7 @@ Task<Result<>> OvsFabric::connect() {
     FL_CO_CHECKED(co_await connect_bridge());
     started_ = true;
   }
+  if (!std::exchange(adding_lanes_, true)) scope_.spawn(add_lanes());
   FL_CO_CHECKED(co_await observe_flows());
   FL_CO_CHECKED(co_await observe_links());
   std::vector<FlowChange> base;
@@ -131,7 +132,6 @@ Task<Result<>> OvsFabric::connect_bridge() {
   const Instant until = runtime_.now() + kPatience;
   for (;;) {
     const Result<> connected = co_await openflow_.front()->connect();
-    if (connected && !std::exchange(adding_lanes_, true)) scope_.spawn(add_lanes());
     if (connected || runtime_.now() >= until) co_return connected;
     FL_CO_CHECKED(co_await runtime::sleep(runtime_, kFirstRetry));
   }
@@ -149,11 +149,14 @@ Task<void> OvsFabric::add_lanes() {
 
 Task<Result<>> OvsFabric::observe_flows() {
   std::map<std::uint64_t, std::uint64_t> flows;
-  const auto each = [&flows](const wire::openflow::Flow& flow) {
+  std::set<std::int64_t> named;
+  const auto each = [&flows, &named](const wire::openflow::Flow& flow) {
     flows[flow.cookie] += fingerprint(flow);
+    if (const auto port = in_port_of(flow)) named.insert(*port);
   };
   FL_CO_CHECKED(co_await openflow_.front()->dump(each));
   observed_.flows = std::move(flows);
+  observed_.named = std::move(named);
   co_return Result<>{};
 }
 
@@ -165,7 +168,7 @@ Task<Result<>> OvsFabric::observe_mtu() {
     co_return Result<>{};
   }
   const Ip local = *options_.local_ip;
-  const auto work = [local] { return mtu_of_address(local); };
+  const auto work = [local] { return underlay_mtu(local); };
   const Result<std::uint32_t> underlay = co_await runtime::blocking(runtime_, work);
   if (!underlay && mtu_ != 0) co_return Result<>{};
   if (!underlay) co_return fail(underlay.error().context("ovs: tunnel end"));
@@ -303,6 +306,11 @@ void OvsFabric::on_interface(const std::string& uuid, const wire::ovsdb::Row* ro
   const auto renumbered = [this](std::int64_t before, std::int64_t now) {
     missed_ = missed_ || (changing_ && before > 0 && before != now);
   };
+  if (row)
+    observed_.numbers[uuid] = {.given = column(*row, "ofport").number().value_or(0),
+                               .asked = column(*row, "ofport_request").number().value_or(0)};
+  else
+    observed_.numbers.erase(uuid);
   if (row && column(*row, "name").text() == kTunnelPort) {
     const std::int64_t before = tunnel_;
     tunnel_interface_ = uuid;

@@ -16,11 +16,12 @@ namespace {
 // agent that asks for many (Carrier) is not made to wait for a second one.
 constexpr std::size_t kAtOnce = 1000;
 
-// Of these, stations whose interfaces are made and whose ports are then asked for before the next:
-// the switch takes up the ones while the others are made. It goes through all of its ports whenever
-// an interface appears on the host, port or not, so waiting until all are made would have it do so
-// for nothing.
-constexpr std::size_t kInTurn = 64;
+// Of these, stations whose interfaces are made, and whose ports are then asked for, before the
+// next: so many at first, then twice as many each time. Whenever an interface appears on the host
+// the switch asks for a list of all, and the C library begins that anew when another one has
+// appeared meanwhile: as long as interfaces are being made one after the other the switch does
+// nothing else. While it takes up ports it does not ask; so the next interfaces are made then.
+constexpr std::size_t kFirstTurn = 64;
 
 // Connections to the bridge.
 constexpr std::size_t kLanes = 8;
@@ -39,7 +40,7 @@ OvsFabric::OvsFabric(runtime::Runtime& runtime, OvsOptions options)
           {{"Open_vSwitch", {"cur_cfg", "other_config", "external_ids"}},
            {"Bridge", {"name", "external_ids"}},
            {"Port", {"name"}},
-           {"Interface", {"name", "ofport", "error", "ifindex", "external_ids"}}},
+           {"Interface", {"name", "ofport", "ofport_request", "error", "ifindex", "external_ids"}}},
           [this](const std::string& table, const std::string& uuid, const wire::ovsdb::Row* row) {
             on_row(table, uuid, row);
           },
@@ -178,9 +179,55 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
     for (const std::string& id : plan.replace)
       if (!settled) failures.try_emplace(id, settled.error());
   }
+  NumberPlan numbers = plan_numbers(plan.ports, observed_);
+  observed_.last_asked = numbers.last_asked;
+  observed_.asked.merge(numbers.asked);
+  std::vector<FlowChange> first =
+      plan_new_flows(desired, ids, observed_, static_cast<std::uint32_t>(tunnel_));
+  std::set<std::string> announced;
+  for (const FlowChange& change : first) announced.insert(change.id);
+  runtime::Scope beside(runtime_);
+  beside.spawn(change_flows(std::move(first), failures));
+  // Many flows would wait for as long as interfaces are being made.
+  if (plan.ports.size() > kFirstTurn) co_await beside.join();
+  co_await make_interfaces(desired, plan, made, failures);
+  co_await update_records(desired, plan.records, failures);
+  co_await set_mtus(desired, plan.resize, failures);
+  co_await wait_numbers(desired, ids, failures);
+  co_await beside.join();
+
+  std::vector<std::string> good;
+  std::vector<FlowChange> changes;
+  for (const std::string& id : ids) {
+    if (!failures.contains(id))
+      good.push_back(id);
+    else if (announced.contains(id) && !observed_.ports.contains(id) &&
+             observed_.flows.contains(cookie_of(id)))
+      changes.push_back({id, cookie_of(id), true, {}});  // it got no port after all
+  }
+  std::ranges::move(plan_flows(desired, good, observed_, static_cast<std::uint32_t>(tunnel_)),
+                    std::back_inserter(changes));
+  co_await change_flows(std::move(changes), failures);
+  co_await change_flows(std::move(more), failures);
+  co_await remove_ports(plan.remove, failures);
+  std::erase_if(observed_.asked, [this](const auto& asked) {
+    const auto port = observed_.ports.find(asked.first);
+    const bool numbered = port != observed_.ports.end() && port->second.number > 0;
+    return numbered || !observed_.flows.contains(cookie_of(asked.first));
+  });
+  if (std::exchange(missed_, false)) disturbed_.notify();
+  co_return made;
+}
+
+Task<void> OvsFabric::make_interfaces(const Desired& desired, const PortPlan& plan,
+                                      std::set<std::string>& made, Failures& failures) {
   const std::set<std::string_view> linkless(plan.links.begin(), plan.links.end());
-  for (std::size_t at = 0; at < plan.ports.size(); at += kInTurn) {
-    const std::size_t end = std::min(at + kInTurn, plan.ports.size());
+  std::size_t turn = kFirstTurn;
+  for (std::size_t at = 0, end = 0; at < plan.ports.size(); at = end, turn *= 2) {
+    // When it answers it has begun with the ports of the turn before. If it cannot answer, others
+    // will notice.
+    if (at > 0) (void)co_await openflow_.front()->barrier();
+    end = std::min(at + turn, plan.ports.size());
     const std::vector<std::string> ports(plan.ports.begin() + static_cast<std::ptrdiff_t>(at),
                                          plan.ports.begin() + static_cast<std::ptrdiff_t>(end));
     std::vector<std::string> links;
@@ -191,20 +238,6 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
       if (!failures.contains(id)) made.insert(id);
     co_await make_ports(desired, ports, failures);
   }
-  co_await update_records(desired, plan.records, failures);
-  co_await set_mtus(desired, plan.resize, failures);
-  co_await wait_numbers(desired, ids, failures);
-
-  std::vector<std::string> good;
-  for (const std::string& id : ids)
-    if (!failures.contains(id)) good.push_back(id);
-  std::vector<FlowChange> changes =
-      plan_flows(desired, good, observed_, static_cast<std::uint32_t>(tunnel_));
-  co_await change_flows(std::move(changes), failures);
-  co_await change_flows(std::move(more), failures);
-  co_await remove_ports(plan.remove, failures);
-  if (std::exchange(missed_, false)) disturbed_.notify();
-  co_return made;
 }
 
 Task<void> OvsFabric::make_links(const Desired& desired, const std::vector<std::string>& ids,
@@ -272,8 +305,9 @@ Task<Result<>> OvsFabric::insert_ports(const Desired& desired,
     const std::string host = host_interface_name(station.interface);
     const std::string interface = fmt::format("i{}", at);
     const std::string port = fmt::format("p{}", at);
-    const Row interface_row = {{"name", host},
-                               {"external_ids", encode_record(station, options_.bridge)}};
+    Row interface_row = {{"name", host}, {"external_ids", encode_record(station, options_.bridge)}};
+    if (const auto asked = observed_.asked.find(ids[at]); asked != observed_.asked.end())
+      interface_row.emplace("ofport_request", asked->second);
     const Row port_row = {{"name", host}, {"interfaces", NamedUuid{interface}}};
     operations.push_back(insert("Interface", interface_row, interface));
     operations.push_back(insert("Port", port_row, port));

@@ -98,6 +98,8 @@ class OvsFabric final : public Fabric {
   // The steps of apply(). Failures of single stations are noted, and the steps go on.
   Task<std::set<std::string>> bring(const Desired& desired, const std::vector<std::string>& ids,
                                     std::vector<FlowChange> more, Failures& failures);
+  Task<void> make_interfaces(const Desired& desired, const PortPlan& plan,
+                             std::set<std::string>& made, Failures& failures);
   Task<void> make_links(const Desired& desired, const std::vector<std::string>& ids,
                         Failures& failures);
   Task<void> make_ports(const Desired& desired, const std::vector<std::string>& ids,

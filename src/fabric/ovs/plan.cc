@@ -14,6 +14,10 @@ constexpr std::string_view kRecordMac = "fairlead-mac";
 constexpr std::string_view kRecordAddresses = "fairlead-addresses";
 constexpr std::string_view kRecordInterface = "fairlead-interface";
 
+// Where the numbers begin that ovs-vswitchd does not give unasked, and where those of OpenFlow end.
+constexpr std::int64_t kFirstNumber = 32768;
+constexpr std::int64_t kEndNumber = 0xff00;
+
 // Messages that ovs-vswitchd takes from one connection before it looks at everything else.
 constexpr std::size_t kReadAtOnce = 50;
 
@@ -44,8 +48,11 @@ std::optional<std::vector<wire::openflow::Flow>> wanted_flows(const Station* sta
   if (!station) return std::vector<wire::openflow::Flow>{};
   if (!station->local()) return station_flows(*station, 0, tunnel);
   const ObservedPort* port = find_port(observed, station->id);
-  if (!port || port->number <= 0) return std::nullopt;
-  return station_flows(*station, static_cast<std::uint32_t>(port->number), tunnel);
+  std::int64_t number = port ? port->number : 0;
+  const auto asked = observed.asked.find(station->id);
+  if (number == 0 && asked != observed.asked.end()) number = asked->second;
+  if (number <= 0) return std::nullopt;
+  return station_flows(*station, static_cast<std::uint32_t>(number), tunnel);
 }
 
 }  // namespace
@@ -111,6 +118,30 @@ PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
   return plan;
 }
 
+NumberPlan plan_numbers(std::span<const std::string> ids, const Observed& observed) {
+  NumberPlan plan{.asked = {}, .last_asked = observed.last_asked};
+  if (ids.empty()) return plan;
+  std::set<std::int64_t> taken = observed.named;
+  for (const auto& [row, numbers] : observed.numbers) {
+    taken.insert(numbers.given);
+    taken.insert(numbers.asked);
+  }
+  for (const auto& [id, number] : observed.asked) taken.insert(number);
+
+  // On from the last one: a number that was in use comes again as late as possible.
+  std::int64_t number = std::max(observed.last_asked, kFirstNumber - 1);
+  std::int64_t untried = kEndNumber - kFirstNumber;
+  for (const std::string& id : ids) {
+    if (observed.asked.contains(id)) continue;
+    do {
+      if (untried-- == 0) return plan;
+      if (++number == kEndNumber) number = kFirstNumber;
+    } while (taken.contains(number));
+    plan.asked[id] = plan.last_asked = number;
+  }
+  return plan;
+}
+
 std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
                                    const Observed& observed, std::uint32_t tunnel) {
   std::vector<FlowChange> changes;
@@ -123,6 +154,14 @@ std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::
     changes.push_back({id, cookie, present.has_value(), std::move(*wanted)});
   }
   return changes;
+}
+
+std::vector<FlowChange> plan_new_flows(const Desired& desired, std::span<const std::string> ids,
+                                       const Observed& observed, std::uint32_t tunnel) {
+  std::vector<std::string> fresh;
+  for (const std::string& id : ids)
+    if (!flows_of(observed, cookie_of(id))) fresh.push_back(id);
+  return plan_flows(desired, fresh, observed, tunnel);
 }
 
 std::vector<std::vector<FlowChange>> share_flows(std::vector<FlowChange> changes,

@@ -1,6 +1,8 @@
-// What to change on the switch: pure functions from what is desired and what was observed. The
-// switch gives a port its number only when the port exists, so a plan has two halves: the ports
-// first, then the flows that name them.
+// What to change on the switch: pure functions from what is desired and what was observed.
+//
+// A port's number is asked for, so that flows can name it before the port is there. The switch may
+// give another all the same, and is the one who says: so a plan has two halves, the ports and the
+// flows of new stations side by side, then the flows of all others and of whom it gave another.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +29,22 @@ struct ObservedPort {
   std::string row;             // of the interface in the database
 };
 
+// Of any interface of the switch, ours or not. 0: none.
+struct PortNumbers {
+  std::int64_t given = 0;
+  std::int64_t asked = 0;
+};
+
 struct Observed {
   std::map<std::string, ObservedPort, std::less<>> ports;  // by attachment
   std::set<std::string, std::less<>> links;                // host ends that exist
   std::set<std::string, std::less<>> misfits;              // those with another MTU than ours
   std::map<std::uint64_t, std::uint64_t> flows;            // cookie → fingerprint of its flows
+  std::map<std::string, PortNumbers> numbers;              // by row in the database
+  std::set<std::int64_t> named;                            // numbers in flows, as last looked at
+  // By attachment: the number that its flows may name while its port has none.
+  std::map<std::string, std::int64_t, std::less<>> asked;
+  std::int64_t last_asked = 0;  // of all so far
 };
 
 // The record of a station beside its port, and back.
@@ -56,6 +69,15 @@ struct PortPlan {
 PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
                     const Observed& observed);
 
+// A number to ask for, for each that was not asked one for yet: nobody else has it, nor do flows
+// speak of it. They come from the half that the switch leaves to others when it chooses by itself;
+// whoever gets none of them takes what it chooses.
+struct NumberPlan {
+  std::map<std::string, std::int64_t, std::less<>> asked;
+  std::int64_t last_asked = 0;
+};
+NumberPlan plan_numbers(std::span<const std::string> ids, const Observed& observed);
+
 // All flows of one cookie go and these come, at once.
 struct FlowChange {
   std::string id;  // empty: nobody's
@@ -64,9 +86,12 @@ struct FlowChange {
   std::vector<wire::openflow::Flow> add;
   bool operator==(const FlowChange&) const = default;
 };
-// Local stations whose port has no number are passed over.
+// Local stations whose port has no number, and was asked none for, are passed over.
 std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
                                    const Observed& observed, std::uint32_t tunnel);
+// Of these only the stations of which the switch has no flow at all: theirs take nobody's place.
+std::vector<FlowChange> plan_new_flows(const Desired& desired, std::span<const std::string> ids,
+                                       const Observed& observed, std::uint32_t tunnel);
 // The same, in at most `most` parts that may be carried out side by side: in whatever order they
 // are, the end is the same. Stations that keep their place but change stay together, so that
 // packets see them change at once. A switch takes a few messages from each connection, then goes

@@ -131,6 +131,59 @@ TEST(OvsPlan, Flows) {
   EXPECT_FALSE(is_complete(local("a"), renumbered, kTunnel));
 }
 
+// A new station's flows name the number that was asked for, until the switch has said which it
+// gave.
+TEST(OvsPlan, FlowsGoAheadOfPorts) {
+  const Desired desired = desire({local("a"), local("b")});
+  const std::vector<std::string> ids = {"a", "b"};
+  Observed observed = carried({local("b")});
+  observed.ports["b"].number = 9;  // its flows are to change, so they wait for the others
+  observed.asked["a"] = 40000;
+  const auto first = plan_new_flows(desired, ids, observed, kTunnel);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].id, "a");
+  EXPECT_EQ(first[0].add, station_flows(local("a"), 40000, kTunnel));
+  EXPECT_FALSE(is_complete(local("a"), observed, kTunnel));
+
+  observed.flows[cookie_of("a")] = fingerprint(first[0].add);
+  observed.ports["a"] = {host_interface_name(local("a").interface), local("a"), 0, "", 0, ""};
+  EXPECT_TRUE(plan_flows(desired, kA, observed, kTunnel).empty());
+  observed.ports["a"].number = 40000;
+  EXPECT_TRUE(plan_flows(desired, kA, observed, kTunnel).empty());
+  // It gave another.
+  observed.ports["a"].number = 5;
+  const auto again = plan_flows(desired, kA, observed, kTunnel);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_TRUE(again[0].remove);
+  EXPECT_EQ(again[0].add, station_flows(local("a"), 5, kTunnel));
+  // It cannot use the interface.
+  observed.ports["a"].number = -1;
+  EXPECT_TRUE(plan_flows(desired, kA, observed, kTunnel).empty());
+}
+
+// Numbers are asked for that nobody has, asked for or is spoken of under; and the last ones again
+// last.
+TEST(OvsPlan, Numbers) {
+  const std::vector<std::string> ids = {"a", "b", "c", "d"};
+  Observed observed;
+  observed.numbers["tunnel"] = {.given = 1, .asked = 0};
+  observed.numbers["somebody's"] = {.given = 32769, .asked = 32770};
+  observed.named = {32771};
+  observed.asked = {{"x", 32773}, {"b", 32774}};
+  const NumberPlan plan = plan_numbers(ids, observed);
+  EXPECT_EQ(plan.asked, (decltype(plan.asked){{"a", 32768}, {"c", 32772}, {"d", 32775}}));
+  EXPECT_EQ(plan.last_asked, 32775);
+
+  observed.last_asked = 65279;  // the end: from the beginning again
+  EXPECT_EQ(plan_numbers(kA, observed).asked.at("a"), 32768);
+  observed.last_asked = 32768;
+  EXPECT_EQ(plan_numbers(kA, observed).asked.at("a"), 32772);
+  EXPECT_EQ(plan_numbers({}, observed).last_asked, 32768);
+  // None is left: the switch chooses.
+  for (std::int64_t number = 32768; number < 65280; ++number) observed.named.insert(number);
+  EXPECT_TRUE(plan_numbers(kA, observed).asked.empty());
+}
+
 // An interface that somebody gave another MTU keeps its port and gets ours back.
 TEST(OvsPlan, Mtu) {
   Observed observed = carried({local("a")});
