@@ -44,6 +44,10 @@ Answer<> check_config(const Kind& kind, const Json& config) {
     return refuse(
         bad_request(fmt::format("invalid object type: {}, Kind={}", api_version, kind_name)));
   }
+  const Json* metadata = wire::find(config, "metadata");
+  if (metadata && !metadata->is_null() && !metadata->is_object()) {
+    return refuse(bad_request("metadata must be an object"));
+  }
   const Json* managed = wire::find(config, "metadata.managedFields");
   if (managed && !managed->is_null()) {
     return refuse(bad_request("metadata.managedFields must be nil"));

@@ -184,6 +184,7 @@ TEST(ServerSideApply, RefusesBadConfigurations) {
   for (
       const char* bad :
       {R"([])", R"({"spec":{}})", R"({"apiVersion":"demo.example.com/v2","kind":"Widget"})",
+       R"({"apiVersion":"demo.example.com/v1","kind":"Widget","metadata":80})",
        R"({"apiVersion":"demo.example.com/v1","kind":"Widget","metadata":{"managedFields":[]}})",
        R"({"apiVersion":"demo.example.com/v1","kind":"Widget","spec":{"tags":["x","x"]}})",
        R"({"apiVersion":"demo.example.com/v1","kind":"Widget","spec":{"ports":[{"name":"x"},{"port":1},{"port":1}]}})"}) {

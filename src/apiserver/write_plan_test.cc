@@ -181,6 +181,27 @@ TEST(PlanPatch, ApplyCreates) {
   EXPECT_TRUE(change.creates);
 }
 
+// Metadata that is no object is refused, whatever is to be made of it.
+TEST(PlanPatch, MetadataIsAnObject) {
+  const Json live = stored_subnet();
+  const WriteContext context = context_for(subnets(), "a");
+  std::vector<std::string> warnings;
+  for (const Json& metadata : {Json(80), Json("a"), Json(JsonArray{}), Json(true)}) {
+    const Json config = JsonObject{{"apiVersion", "fairlead.dev/v1alpha1"},
+                                   {"kind", "Subnet"},
+                                   {"metadata", metadata},
+                                   {"spec", JsonObject{{"vni", 7}}}};
+    for (const Json* there : {static_cast<const Json*>(nullptr), &live}) {
+      for (const PatchType type :
+           {PatchType::apply, PatchType::merge_patch, PatchType::strategic_merge}) {
+        const auto planned = plan_patch(context, there, {type, config}, warnings);
+        ASSERT_FALSE(planned) << wire::encode_json(metadata);
+        EXPECT_LT(planned.error().code, 500);
+      }
+    }
+  }
+}
+
 // A patch cannot make an object nonsensical.
 TEST(PlanPatch, TheResultIsChecked) {
   const Json live = stored_subnet();

@@ -39,13 +39,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Json config = patch->value;
     config.get_object()["apiVersion"] = "v1";
     config.get_object()["kind"] = "Service";
+    (void)server_side_apply(*service, nullptr, config, {writer, false});
     const auto applied = server_side_apply(*service, &live->value, config, {writer, true});
     if (applied) {
       const auto again = server_side_apply(*service, &*applied, config, {writer, false});
       // An apply that went through goes through again.
       CHECK(again.has_value());
     }
+    // Metadata that is no object has been refused before these.
     Json updated = patch->value;
+    Json& metadata = updated.get_object()["metadata"];
+    if (!metadata.is_object()) metadata = JsonObject{};
     track_update(*service, live->value, updated, writer);
     track_create(*service, updated, writer);
   }
