@@ -93,9 +93,9 @@ refuse "a released lock does not change" 'is being released' kubectl label ipl "
 released=$(field ipl "$lock" .metadata.resourceVersion)
 refuse "a report is about networks" 'must be the number of a virtual network' \
   kubectl patch nodereport n4 --type=merge -p '{"applied": {"seven": "1"}}'
-kubectl patch nodereport n4 --type=merge -p '{"applied": {"7": "1"}}' >/dev/null
+kubectl patch nodereport n4 --type=merge -p '{"appliedOwn": "1"}' >/dev/null
 check "an older report does not count" kubectl get ipl "$lock"
-kubectl patch nodereport n4 --type=merge -p "{\"applied\": {\"7\": \"$released\"}}" >/dev/null
+kubectl patch nodereport n4 --type=merge -p "{\"appliedOwn\": \"$released\"}" >/dev/null
 wait_until 20 "the address free" bash -c "! kubectl get ipl $lock || kubectl get ipl $lock -o jsonpath={.metadata.annotations} | grep -vq awaits"
 
 # --- the winner goes, the rival follows, addresses move on
