@@ -384,7 +384,8 @@ json.dump(desired, open(sys.argv[1] + "/many.json", "w"))
 P
 mkdir "$WORK/cutter"
 ln -s "$WORK/h1/db.sock" "$WORK/cutter/db.sock"
-"$here/lane_cutter.py" "$WORK/cutter/fairlead.mgmt" "$WORK/h1/fairlead.mgmt" "$WORK/cutter" 2>"$WORK/cutter.err" &
+ip netns exec "$ns-h1" "$here/lane_cutter.py" "$WORK/cutter/fairlead.mgmt" "$WORK/h1/fairlead.mgmt" "$WORK/cutter" \
+  2>"$WORK/cutter.err" &
 STARTED+=($!)
 wait_until 10 "the cutter" test -S "$WORK/cutter/fairlead.mgmt"
 ip netns exec "$ns-h1" "$DRIVER" --fabric ovs --run-dir "$WORK/cutter" --datapath "$DATAPATH" --local-ip 192.0.2.1 \
