@@ -15,6 +15,14 @@
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
+#if __has_feature(thread_sanitizer)
+// A run that dies tells its story in the handler of SIGABRT, which its own code raised: it may
+// allocate memory there, and ThreadSanitizer must let it.
+extern "C" const char* __tsan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "report_signal_unsafe=0";
+}
+#endif
+
 namespace fairlead::sim {
 namespace {
 
