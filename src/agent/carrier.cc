@@ -90,8 +90,7 @@ Task<void> Carrier::apply(std::vector<std::string> ids) {
   std::vector<Before> before;
   for (const std::string& id : ids) {
     const auto desired = view_.desired().find(id);
-    const fabric::Station* station =
-        desired == view_.desired().end() ? nullptr : &desired->second;
+    const fabric::Station* station = desired == view_.desired().end() ? nullptr : &desired->second;
     const bool fresh = station && carried_.insert_or_assign(id, station->vni).second;
     before.push_back({.version = view_.known_up_to(id), .fresh = fresh});
     set_target(id, station);

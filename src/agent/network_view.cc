@@ -166,19 +166,17 @@ void NetworkView::make_claims(Entry& entry, std::vector<Entry*>& touched) {
 
 // Someone sees this uid no longer; perhaps nobody does.
 void NetworkView::release(const Entry& entry, const std::string& uid) {
-  const bool seen = std::ranges::any_of(entry.sightings, [&](const Sighting& sighting) {
-    return sighting.attachment.uid == uid;
-  });
+  const bool seen = std::ranges::any_of(
+      entry.sightings, [&](const Sighting& sighting) { return sighting.attachment.uid == uid; });
   if (!seen) by_uid_.erase(uid);
 }
 
 void NetworkView::decide(const Entry& entry) {
   if (!entry.candidate) return;
   const fabric::Station& station = *entry.candidate;
-  const bool alone =
-      !contested(station.vni) && std::ranges::all_of(entry.claims, [](const auto* claim) {
-        return claim->second.size() == 1;
-      });
+  const bool alone = !contested(station.vni) &&
+                     std::ranges::all_of(
+                         entry.claims, [](const auto* claim) { return claim->second.size() == 1; });
   set_desired(station.id, alone ? &station : nullptr);
   if (!alone && station.local()) changed_.push_back(station.id);  // with whom may have changed
 }

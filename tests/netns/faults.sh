@@ -15,6 +15,7 @@ export PYTHONDONTWRITEBYTECODE=1
 # What is left of a lab when something failed; the story says what it was called.
 finish() {
   local status=$? name
+  set +e  # to the end, whatever fails
   cat "$WORK"/*.lab 2>/dev/null | while read -r name; do
     [ "$status" -eq 0 ] || tail -n 15 "/run/fairlead-$name"/*.log >&2 2>/dev/null || true
     "$FAIRLEAD" lab down --name "$name" >/dev/null 2>&1 || true

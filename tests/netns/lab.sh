@@ -8,7 +8,13 @@ cd "$(dirname "$0")/../.." || exit 1
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 name=t$((RANDOM % 10000))
 down() { "$FAIRLEAD" lab down --name "$name" >/dev/null 2>&1 || true; }
-finish() { local status=$?; down; (exit "$status"); cleanup; }
+finish() {
+  local status=$?
+  set +e  # to the end, whatever fails
+  down
+  (exit "$status")
+  cleanup
+}
 trap finish EXIT
 lab() { "$FAIRLEAD" lab "$@" --name "$name"; }
 

@@ -18,6 +18,7 @@ hosts=(1 2)
 
 teardown() {
   local status=$? name pid
+  set +e  # to the end, whatever fails
   for name in $(ip netns list | awk -v p="^$ns-" '$1 ~ p {print $1}'); do
     for pid in $(ip netns pids "$name"); do kill -KILL "$pid" 2>/dev/null || true; done
     ip netns del "$name"

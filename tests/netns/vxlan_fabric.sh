@@ -18,6 +18,7 @@ remove_namespaces() {
 }
 leave() {
   local status=$?
+  set +e  # to the end, whatever fails
   trap '' INT TERM
   remove_namespaces
   (exit "$status")
