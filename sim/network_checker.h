@@ -50,8 +50,8 @@ class NetworkChecker {
   std::map<std::string, resource::Subnet> subnets_;
   std::map<std::string, resource::NetworkAttachment> attachments_;
   std::map<std::string, Lock> locks_;
-  std::map<std::string, std::map<std::string, store::Revision>>
-      applied_;  // node → VNI, or what else it says → revision
+  // Node → VNI, or what else it speaks of → revision.
+  std::map<std::string, std::map<std::string, store::Revision>> applied_;
   std::map<std::string, store::Revision> report_since_;  // of NodeReports that exist
   // Node and VNI → from which revision on it has how many attachments there.
   std::map<std::pair<std::string, std::uint32_t>, std::map<store::Revision, std::size_t>> carried_;

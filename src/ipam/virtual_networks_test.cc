@@ -93,19 +93,33 @@ struct Networks : apiserver::TestServer {
   }
 };
 
+// Two nodes that report and have an attachment each in one network; "a", of n1, is where it should
+// be.
+struct SharedNetwork : Networks {
+  SharedNetwork() {
+    begin_reports("n1");
+    begin_reports("n2");
+    subnet("s", "10.0.0.0/24");
+    attach("a", "n1");
+    attach("b", "n2");
+    implement("a");
+  }
+  struct Released {
+    std::string lock;
+    std::uint64_t version;
+  };
+  Released release() {
+    const std::string lock = lock_path("a");
+    detach("a");
+    return {lock, version_of(lock)};
+  }
+};
+
 // A released address waits for every node that reports and may know it, until it has said so.
 TEST(Quarantine, WaitsForReports) {
-  Networks cluster;
-  cluster.begin_reports("n1");
-  cluster.begin_reports("n2");
-  cluster.subnet("s", "10.0.0.0/24");
-  cluster.attach("a", "n1");
-  cluster.attach("b", "n2");
-  cluster.implement("a");
-  const std::string lock = cluster.lock_path("a");
-  cluster.detach("a");
+  SharedNetwork cluster;
+  const auto [lock, released] = cluster.release();
   EXPECT_EQ(cluster.awaited(lock), "n1,n2");
-  const std::uint64_t released = cluster.version_of(lock);
   cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", released));
   cluster.report("n2", R"({"appliedOwn":"99999999","applied":{"7":"1","8":"99999999"}})");
   EXPECT_TRUE(cluster.exists(lock));
@@ -116,16 +130,8 @@ TEST(Quarantine, WaitsForReports) {
 // What a node says of others' attachments says nothing of its own, and the other way round: the two
 // come to it on different ways.
 TEST(Quarantine, OwnAndOthersAreReportedApart) {
-  Networks cluster;
-  cluster.begin_reports("n1");
-  cluster.begin_reports("n2");
-  cluster.subnet("s", "10.0.0.0/24");
-  cluster.attach("a", "n1");
-  cluster.attach("b", "n2");
-  cluster.implement("a");
-  const std::string lock = cluster.lock_path("a");
-  cluster.detach("a");
-  const std::uint64_t released = cluster.version_of(lock);
+  SharedNetwork cluster;
+  const auto [lock, released] = cluster.release();
   const std::string of_others =
       fmt::format(R"({{"applied":{{"7":"{}"}},"appliedElsewhere":"{}"}})", released, released);
   cluster.report("n2", of_others);
@@ -166,16 +172,8 @@ TEST(Quarantine, ARevisionIsNotHeardAtOnce) {
 
 // A node that never heard of the network says so for all that it does not name.
 TEST(Quarantine, NetworksNotNamed) {
-  Networks cluster;
-  cluster.begin_reports("n1");
-  cluster.begin_reports("n2");
-  cluster.subnet("s", "10.0.0.0/24");
-  cluster.attach("a", "n1");
-  cluster.attach("b", "n2");
-  cluster.implement("a");
-  const std::string lock = cluster.lock_path("a");
-  cluster.detach("a");
-  const std::uint64_t released = cluster.version_of(lock);
+  SharedNetwork cluster;
+  const auto [lock, released] = cluster.release();
   cluster.report("n1", fmt::format(R"({{"appliedOwn":"{}"}})", released));
   cluster.report("n2", R"({"appliedElsewhere":"1"})");
   EXPECT_TRUE(cluster.exists(lock));
