@@ -17,7 +17,7 @@ expect "explain a review" "(FIELD|RESOURCE): resourceAttributes" kubectl explain
 expect "explain a token review" "KIND: +TokenReview" kubectl explain tokenreview
 expect "auth can-i" '^yes$' kubectl auth can-i create subnets
 expect "auth can-i as a viewer" '^no$' kubectl auth can-i create subnets --as someone --as-group fairlead:viewers
-equal "whoami" "$(whoami)" fairlead:admin
+equal "whoami" "$(whoami --kubeconfig "$KUBECONFIG")" fairlead:admin
 if kubectl_since 27; then expect "auth whoami" 'fairlead:admin' kubectl auth whoami; fi
 
 # --- create, get in every form
