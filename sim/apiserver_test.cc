@@ -44,7 +44,7 @@ Task<void> serve(Machine& machine, Shared& shared) {
   store::SqliteStore& store = **opened;
   const Unpublish unpublish{shared};
   const auto serving = [&shared, &store] { shared.store = &store; };
-  co_await serve_api(machine, store, {}, serving);
+  co_await serve_api(machine, store, {.relists = &shared.story.relists}, serving);
 }
 
 // The whole truth: every change from the first revision on, from the store itself.
@@ -85,7 +85,7 @@ Result<> serve_through_faults(World& world) {
     victims.emplace_back(name);
   }
   for (const char* name : {"informer-a", "informer-b"}) {
-    auto& sink = world.own<RecordingSink>(story.history.watcher(name));
+    auto& sink = world.own<RecordingSink>(story.history.watcher(name), story.relists);
     sinks.push_back(&sink);
     world.add_machine(name).start(
         [&sink](Machine& machine) { return inform(machine, sink, "server"); });
@@ -111,6 +111,7 @@ Result<> serve_through_faults(World& world) {
   if (story.durability.acknowledged_count() == 0)
     return fail(Code::internal, "nothing was acknowledged: the scenario tested nothing");
   FL_CHECKED(as_result(shared.lost));
+  FL_CHECKED(as_result(story.relists.check()));
   return as_result(story.history.check());
 }
 

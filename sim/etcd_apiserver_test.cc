@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::size_t kMembers = 3;
 constexpr std::size_t kServers = 2;
+constexpr std::size_t kHistory = 64;  // changes that a server keeps of a kind
 
 // What a store may do wrong, to show that the scenario would notice.
 enum class Careless {
@@ -133,7 +134,10 @@ Task<void> serve(Machine& machine, Shared& shared, std::size_t number) {
   CarelessStore careless(machine, store, shared.careless);
   store::Store& used =
       shared.careless == Careless::no ? static_cast<store::Store&>(store) : careless;
-  co_await serve_api(machine, used, {.history = {.events = 64, .watcher_events = 16}}, serving);
+  co_await serve_api(
+      machine, used,
+      {.history = {.events = kHistory, .watcher_events = 16}, .relists = &shared.story.relists},
+      serving);
   co_await scope.close();
 }
 
@@ -158,7 +162,8 @@ void add_clients(World& world, Shared& shared, const std::string& server,
       [&story, server](Machine& machine) { return read_freshly(machine, story, server); });
   for (const char* role : {"informer", "observer"}) {
     Machine& machine = add(role);
-    sinks.push_back(&world.own<RecordingSink>(story.history.watcher(machine.name())));
+    sinks.push_back(
+        &world.own<RecordingSink>(story.history.watcher(machine.name()), story.relists));
     machine.start([sink = sinks.back(), server](Machine& on) { return inform(on, *sink, server); });
   }
 }
@@ -167,6 +172,11 @@ Result<> two_servers_on_etcd(World& world, Careless careless, std::size_t& start
   Shared& shared = world.own<Shared>(world, careless);
   ApiStory& story = shared.story;
   std::vector<std::string> victims = shared.etcd.start(world, kMembers);
+  story.relists.set_history(kHistory);
+  story.relists.set_compacted([&shared] {
+    const auto revision = static_cast<store::Revision>(shared.etcd.model().compacted());
+    return store::Place::end_of(revision).number();
+  });
   std::vector<RecordingSink*> sinks;
   for (std::size_t i = 0; i < kServers; ++i) {
     Machine& server = world.add_machine("server" + std::to_string(i));
@@ -191,6 +201,8 @@ Result<> two_servers_on_etcd(World& world, Careless careless, std::size_t& start
   Truth truth(story.history);
   for (const StoredChange& change : stored_changes(shared.etcd.model()))
     truth.happened(change.key, change.place, change.value);
+  for (const StoredChange& change : stored_changes(shared.etcd.model()))
+    if (change.key.starts_with(Truth::kPrefix)) story.relists.happened(change.place.number());
   const HistoryChecker::Contents values = values_of(truth.contents());
   // Reflectors wait up to a minute between tries; whoever is not there by then never will be.
   world.run_until(
@@ -211,6 +223,7 @@ Result<> two_servers_on_etcd(World& world, Careless careless, std::size_t& start
   FL_CHECKED(as_result(story.durability.check(truth.contents())));
   FL_CHECKED(as_result(truth.check(story.answers)));
   FL_CHECKED(as_result(story.stale_reads));
+  FL_CHECKED(as_result(story.relists.check()));
   return as_result(story.history.check());
 }
 

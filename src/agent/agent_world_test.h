@@ -137,7 +137,7 @@ class Api {
 
   Task<void> start() {
     const Result<> ready =
-        co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer(), never_);
+        co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer());
     CHECK(ready.has_value());
     handler_ = std::make_unique<RememberingHandler>(*server_);
     http_ = std::make_unique<http::Server>(runtime_, *handler_);
@@ -179,7 +179,6 @@ class Api {
   std::unique_ptr<apiserver::ApiServer> server_;
   std::unique_ptr<RememberingHandler> handler_;
   std::unique_ptr<http::Server> http_;
-  runtime::Signal never_;
   std::uint16_t port_ = 0;
   runtime::Scope scope_{runtime_};
 };

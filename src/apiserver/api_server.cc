@@ -10,8 +10,6 @@ namespace fairlead::apiserver {
 namespace {
 
 using apimachinery::refuse;
-using identity::Attributes;
-using identity::Decision;
 
 constexpr std::string_view kMetricsPath = "/metrics";
 
@@ -78,13 +76,14 @@ void attach_terms(Request& request) {
 ApiServer::ApiServer(Parts parts, ApiServerOptions options)
     : parts_(parts),
       options_(options),
+      access_(parts.runtime, parts.authenticator, parts.authorizer),
       namespace_lifecycle_(parts.catalog, parts.cache),
       node_restriction_(parts.nodes),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
-      writes_(parts.runtime, parts.cache, writer_),
+      writes_(parts.runtime, parts.cache, writer_, access_),
       watches_(parts.runtime, parts.cache),
-      transactions_(parts.runtime, parts.catalog, writer_, parts.authorizer),
+      transactions_(parts.runtime, parts.catalog, writer_, access_),
       documents_(parts.catalog,
                  options.reviews ? served_reviews() : std::vector<apimachinery::ServedResource>()),
       reviews_(parts.authenticator, parts.authorizer),
@@ -107,6 +106,10 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
   registry.counter_of("fairlead_apiserver_watches_cut_total",
                       "Watch streams ended because the client did not keep up.",
                       [this] { return static_cast<double>(watches_.cut()); });
+  registry.counter_of("fairlead_apiserver_watches_revoked_total",
+                      "Watch streams ended because who asked for them may no longer see them.",
+                      [this] { return static_cast<double>(watches_.revoked()); });
+  parts.nodes.on_loss([this](std::string_view node) { watches_.recheck(node); });
 }
 
 // A request under way, with what is recorded at its end.
@@ -184,8 +187,11 @@ Task<Answer<>> ApiServer::admit(Request& request) {
   request.query = std::move(*query);
   if (is_open_to_all(request.info.path)) co_return Answer<>{};
 
-  Answer<> known = co_await identify(request);
-  if (!known) co_return known;
+  const http::Headers& headers = request.exchange.request().headers;
+  auto user = co_await access_.identify(request.exchange.peer(),
+                                        identity::HeaderFields(headers.begin(), headers.end()));
+  if (!user) co_return refuse(std::move(user).error());
+  request.user = std::move(*user);
   Answer<> understood = fill_attributes(request);
   if (!understood) co_return understood;
   attach_terms(request);
@@ -216,56 +222,6 @@ Answer<> ApiServer::check_load(const Request& request) {
   return refuse(apimachinery::too_many_requests("too many requests, please try again later.", 1));
 }
 
-Task<Answer<>> ApiServer::identify(Request& request) {
-  const http::Headers& headers = request.exchange.request().headers;
-  const identity::AuthRequest question{
-      .peer = &request.exchange.peer(),
-      .headers = identity::HeaderFields(headers.begin(), headers.end()),
-      .now = parts_.runtime.wall_now()};
-  std::optional<Result<identity::UserRef>> found = parts_.authenticator.authenticate_now(question);
-  if (!found) found = co_await parts_.authenticator.authenticate(question);
-  // Whoever could not be asked says nothing about the credentials: not 401.
-  if (!*found && found->error().code != Code::unauthorized)
-    co_return refuse(apimachinery::status_of(found->error()));
-  if (!*found || !**found) co_return refuse(apimachinery::unauthorized());
-  request.user = std::move(**found);
-  if (headers.has("Impersonate-User")) co_return co_await impersonate(request);
-  co_return Answer<>{};
-}
-
-// kubectl --as: allowed to those who may impersonate every name that is asked for.
-Task<Answer<>> ApiServer::impersonate(Request& request) {
-  const http::Headers& headers = request.exchange.request().headers;
-  auto wanted =
-      identity::requested_impersonation(identity::HeaderFields(headers.begin(), headers.end()));
-  if (!wanted) co_return refuse(apimachinery::bad_request(wanted.error().message));
-  if (!*wanted) co_return Answer<>{};
-  std::vector<std::pair<std::string_view, std::string_view>> names{{"users", (*wanted)->name}};
-  for (const std::string& group : (*wanted)->groups) names.emplace_back("groups", group);
-  for (const auto& [resource, name] : names) {
-    const Attributes attributes{.user = request.user.get(),
-                                .verb = "impersonate",
-                                .is_resource = true,
-                                .group = {},
-                                .version = "v1",
-                                .resource = resource,
-                                .subresource = {},
-                                .namespace_ = {},
-                                .name = name,
-                                .path = {},
-                                .field_selector = {}};
-    std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(attributes);
-    if (!decision) decision = co_await parts_.authorizer.authorize(attributes);
-    if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
-    if (!(*decision)->allowed)
-      co_return refuse(apimachinery::status_of(
-          {Code::forbidden, identity::forbidden_message(attributes, **decision)}));
-  }
-  request.user = std::make_shared<const identity::User>(
-      identity::with_authenticated_group(std::move(**wanted)));
-  co_return Answer<>{};
-}
-
 Task<Answer<>> ApiServer::permit(Request& request) {
   // Each operation of a transaction is judged by itself; a stranger's is not even read.
   if (request.info.is_resource && Transactions::serves(request.info)) {
@@ -273,14 +229,7 @@ Task<Answer<>> ApiServer::permit(Request& request) {
       co_return refuse(apimachinery::unauthorized());
     co_return Answer<>{};
   }
-  std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(request.attributes);
-  if (!decision) decision = co_await parts_.authorizer.authorize(request.attributes);
-  if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
-  if ((*decision)->allowed) co_return Answer<>{};
-  if (request.user->name == identity::kAnonymousUser)
-    co_return refuse(apimachinery::unauthorized());
-  co_return refuse(apimachinery::status_of(
-      {Code::forbidden, identity::forbidden_message(request.attributes, **decision)}));
+  co_return co_await access_.permit(request.attributes);
 }
 
 PathHandler* ApiServer::path_handler(std::string_view path) const {
@@ -310,7 +259,11 @@ Answer<> ApiServer::find_kind(Request& request) const {
   apimachinery::RequestInfo& info = request.info;
   const resource::Kind* kind = parts_.catalog.find(info.group, info.version, info.resource);
   if (!kind) return refuse(apimachinery::unknown_resource());
-  if (kind->kind == "Namespace") info.namespace_name.clear();
+  if (kind->kind == "Namespace") {
+    info.namespace_name.clear();
+    // It is authorised in itself; the view must not look at what was cleared.
+    if (!request.attributes.namespace_.empty()) request.attributes.namespace_ = info.name;
+  }
   const bool scoped = !info.namespace_name.empty();
   const bool known_subresource = info.subresource.empty() ||
                                  (info.subresource == "status" && kind->has_status) ||
@@ -345,13 +298,8 @@ Task<Result<>> ApiServer::dispatch_resource(Call& call) {
 }
 
 Task<Result<>> ApiServer::open_watch(Call& call) {
-  const auto condition = identity::relevance_condition(call.request.attributes);
-  std::function<bool()> still_allowed;
-  if (condition)
-    still_allowed = [this, condition] {
-      return parts_.nodes.relevant(condition->node, condition->vni);
-    };
-  FL_CO_TRY(call.watch, co_await watches_.open(call.request, std::move(still_allowed)));
+  auto right = std::make_unique<WatchRight>(access_, call.request);
+  FL_CO_TRY(call.watch, co_await watches_.open(call.request, std::move(right)));
   co_return Result<>{};
 }
 

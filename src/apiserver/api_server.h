@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/access.h"
 #include "apiserver/admission.h"
 #include "apiserver/audit_log.h"
 #include "apiserver/documents.h"
@@ -56,7 +57,7 @@ class ApiServer final : public http::Handler {
     store::Store& store;
     watchcache::WatchCache& cache;
     const resource::Catalog& catalog;
-    const NodeIndex& nodes;
+    NodeIndex& nodes;
     identity::Authenticator& authenticator;
     identity::Authorizer& authorizer;
     metrics::Registry& metrics;
@@ -69,6 +70,8 @@ class ApiServer final : public http::Handler {
   ObjectWriter& writer() { return writer_; }
   void set_audit(AuditLog audit) { audit_ = std::move(audit); }
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
+  // The server stops: watches end now, cleanly; other requests go on.
+  void end_watches() { watches_.end_all(); }
 
  private:
   struct Call;
@@ -78,8 +81,6 @@ class ApiServer final : public http::Handler {
   void conclude(const Call& call, const Result<>& sent);
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
-  [[gnu::noinline]] Task<Answer<>> identify(Request& request);
-  [[gnu::noinline]] Task<Answer<>> impersonate(Request& request);
   [[gnu::noinline]] Task<Answer<>> permit(Request& request);
   Answer<> check_load(const Request& request);
   std::size_t* seats_of(const Request& request);
@@ -94,6 +95,7 @@ class ApiServer final : public http::Handler {
 
   Parts parts_;
   ApiServerOptions options_;
+  Access access_;
   NamespaceLifecycle namespace_lifecycle_;
   NodeRestriction node_restriction_;
   ObjectWriter writer_;

@@ -90,9 +90,11 @@ inline identity::TokenTable test_users() {
 
 class TestServer {
  public:
-  // `further`: asked before the tokens.
-  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {})
-      : authenticator(with_tokens(std::move(further)), true) {
+  // `further`: asked before the tokens. `instead`: of the built-in roles; outlives the server.
+  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
+                      identity::Authorizer* instead = nullptr)
+      : authenticator(with_tokens(std::move(further)), true),
+        authorizer(instead ? *instead : static_cast<identity::Authorizer&>(roles)) {
     // 2030: certificates and ages look as they would.
     runtime.advance_without_running(
         std::chrono::sys_days{std::chrono::year{2030} / 6 / 1}.time_since_epoch());
@@ -142,7 +144,8 @@ class TestServer {
   watchcache::WatchCache cache{runtime, store, catalog};
   NodeIndex nodes{catalog, cache};
   identity::UnionAuthenticator authenticator;
-  identity::RoleAuthorizer authorizer{&nodes};
+  identity::RoleAuthorizer roles{&nodes};
+  identity::Authorizer& authorizer;
   ApiServer api{{.runtime = runtime,
                  .store = store,
                  .cache = cache,
@@ -160,9 +163,8 @@ class TestServer {
   }
   static Task<void> follow(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
   static Task<void> prepare(TestServer& server) {
-    runtime::Signal never;
-    const Result<> done = co_await ensure_defaults(server.runtime, server.cache, server.catalog,
-                                                   server.api.writer(), never);
+    const Result<> done =
+        co_await ensure_defaults(server.runtime, server.cache, server.catalog, server.api.writer());
     server.prepared_ = done.has_value();
   }
 

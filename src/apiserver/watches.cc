@@ -7,6 +7,7 @@
 #include "apiserver/reads.h"
 #include "apiserver/selection.h"
 #include "apiserver/watch_frames.h"
+#include "base/log.h"
 #include "runtime/timed_wait.h"
 
 namespace fairlead::apiserver {
@@ -14,13 +15,12 @@ namespace {
 
 using apimachinery::ListOptions;
 using apimachinery::refuse;
-using store::Place;
 using watchcache::Subscription;
 
 constexpr std::size_t kWriteBytes = 64 << 10;
 constexpr Duration kBookmarkInterval = 60s;
 constexpr Duration kLastBookmarkBefore = 2s;
-constexpr Duration kPermissionCheck = 10s;  // of an idle watch; a busy one asks before every write
+constexpr Duration kRightInterval = 10s;  // the right to a watch is asked for anew
 constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
 
 // Gathers frames until they are worth a write.
@@ -77,22 +77,23 @@ class BookmarkClock {
   Instant last_;
 };
 
-struct Counted {
-  explicit Counted(std::uint64_t& count) : count_(count) { ++count_; }
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  std::uint64_t& count_;
-};
-
 }  // namespace
 
 struct OpenWatch {
+  OpenWatch(Watches& its_watches, Watches::Opening opening, std::unique_ptr<WatchRight> its_right,
+            Instant now, Instant first_check);
+  ~OpenWatch() { watches.open_.erase(place); }
+  OpenWatch(const OpenWatch&) = delete;
+  OpenWatch& operator=(const OpenWatch&) = delete;
+
+  Watches& watches;
   WatchFrames frames;
   std::unique_ptr<Subscription> subscription;
-  std::function<bool()> still_allowed;
+  std::unique_ptr<WatchRight> right;
   Instant deadline;
   BookmarkClock bookmarks;
-  Counted counted;
+  Instant next_check;
+  Watches::Place place;
 };
 
 void CloseWatch::operator()(OpenWatch* watch) const { delete watch; }
@@ -104,12 +105,25 @@ struct Watches::Opening {
   std::unique_ptr<Subscription> subscription;
   std::optional<apimachinery::Status> refusal;
   std::vector<watchcache::ObjectRef> present;  // initial events
-  std::optional<Place> initial_end;            // to be marked by a bookmark
+  std::optional<store::Place> initial_end;     // to be marked by a bookmark
   bool bookmarks = false;
   Duration limit{};
 };
 
-Task<Result<OpenWatchRef>> Watches::open(Request& request, std::function<bool()> still_allowed) {
+OpenWatch::OpenWatch(Watches& its_watches, Watches::Opening opening,
+                     std::unique_ptr<WatchRight> its_right, Instant now, Instant first_check)
+    : watches(its_watches),
+      frames(std::move(opening.frames)),
+      subscription(std::move(opening.subscription)),
+      right(std::move(its_right)),
+      deadline(now + opening.limit),
+      bookmarks(opening.bookmarks, now, deadline),
+      next_check(first_check),
+      place(right->node(), ++watches.next_number_) {
+  watches.open_.emplace(place, this);
+}
+
+Task<Result<OpenWatchRef>> Watches::open(Request& request, std::unique_ptr<WatchRight> right) {
   auto subscribed = co_await subscribe(request);
   if (!subscribed) {
     FL_CO_CHECKED(co_await send_status(request, std::move(subscribed).error()));
@@ -137,13 +151,10 @@ Task<Result<OpenWatchRef>> Watches::open(Request& request, std::function<bool()>
     FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
   }
   const Instant now = runtime_.now();
-  const Instant deadline = now + opening.limit;
-  co_return OpenWatchRef(new OpenWatch{.frames = std::move(frames),
-                                       .subscription = std::move(opening.subscription),
-                                       .still_allowed = std::move(still_allowed),
-                                       .deadline = deadline,
-                                       .bookmarks = BookmarkClock(opening.bookmarks, now, deadline),
-                                       .counted = Counted(open_)});
+  // Watches that began together, after a restart, do not ask together for ever.
+  const Instant first_check = now + Duration(runtime_.random() % kRightInterval.count());
+  co_return OpenWatchRef(
+      new OpenWatch(*this, std::move(opening), std::move(right), now, first_check));
 }
 
 Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request) {
@@ -165,10 +176,10 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
     if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
   } else {
     const Result<> reached =
-        co_await cache_.reached(Place::from_number(asked).revision, kFutureVersionWait);
+        co_await cache_.reached(store::Place::from_number(asked).revision, kFutureVersionWait);
     if (!reached)
       co_return refuse(apimachinery::too_large_resource_version(
-          asked, Place::end_of(cache_.revision()).number()));
+          asked, store::Place::end_of(cache_.revision()).number()));
   }
 
   const Duration limit = options->timeout
@@ -179,8 +190,8 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
                   .bookmarks = options->allow_bookmarks,
                   .limit = limit};
   watchcache::KindCache& objects = cache_.of(kind);
-  const Place now_shown = Place::end_of(cache_.revision());
-  const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
+  const store::Place now_shown = store::Place::end_of(cache_.revision());
+  const store::Place after = initial || asked == 0 ? now_shown : store::Place::from_number(asked);
   watchcache::Selection selection =
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
   if (initial) opening.present = objects.list(selection, {})->objects;
@@ -198,8 +209,12 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
 Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
   Subscription& subscription = *watch.subscription;
   Batch batch;
-  for (;;) {
-    if (watch.still_allowed && !watch.still_allowed()) break;
+  while (!ending_) {
+    if (runtime_.now() >= watch.next_check || !watch.right->covers_what_is_there()) {
+      const bool holds = co_await renew(exchange, watch);
+      if (!holds) break;
+      continue;
+    }
     while (std::optional<Subscription::Item> item = subscription.take()) {
       batch.add(watch.frames.event(item->type, *item->event, runtime_.wall_now()));
       ++events_sent_;
@@ -208,8 +223,8 @@ Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
     // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
     const bool heard_everything = subscription.empty() && !subscription.cut();
     if (heard_everything && watch.bookmarks.due(runtime_.now()))
-      batch.add(
-          watch.frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
+      batch.add(watch.frames.bookmark(store::Place::end_of(cache_.revision()), false,
+                                      runtime_.wall_now()));
     if (!batch.empty()) {
       FL_CO_CHECKED(co_await exchange.write(batch.take()));
       continue;
@@ -218,15 +233,38 @@ Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
       ++cut_;
       break;
     }
-    const Instant now = runtime_.now();
-    if (now >= watch.deadline) break;
-    Instant until = watch.bookmarks.next(watch.deadline);
-    if (watch.still_allowed) until = std::min(until, now + kPermissionCheck);
+    if (runtime_.now() >= watch.deadline) break;
+    const Instant until = std::min(watch.bookmarks.next(watch.deadline), watch.next_check);
     runtime::TimedWait change(runtime_, subscription.changed(), until);
     const Result<> woken = co_await change;
     if (!woken && woken.error().code == Code::cancelled) co_return woken;
   }
   co_return co_await exchange.finish();
+}
+
+Task<bool> Watches::renew(http::Exchange& exchange, OpenWatch& watch) {
+  watch.next_check = runtime_.now() + kRightInterval;
+  const bool holds = co_await watch.right->holds(exchange.peer());
+  // What a node's rights follow may have changed once more while somebody was asked.
+  if (holds && watch.right->covers_what_is_there()) co_return true;
+  ++revoked_;
+  log::info("watch ended: its right has ended",
+            {{"user", watch.right->user().name}, {"resource", watch.right->kind().plural}});
+  co_return false;
+}
+
+void Watches::recheck(std::string_view node) {
+  if (node.empty()) return;
+  for (auto at = open_.lower_bound({std::string(node), 0});
+       at != open_.end() && at->first.first == node; ++at) {
+    at->second->next_check = Instant::min();
+    at->second->subscription->changed().notify();
+  }
+}
+
+void Watches::end_all() {
+  ending_ = true;
+  for (const auto& [place, watch] : open_) watch->subscription->changed().notify();
 }
 
 }  // namespace fairlead::apiserver

@@ -353,8 +353,12 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
   if (context.options.validation == FieldValidation::ignore) return {};
   std::vector<std::string> problems = apimachinery::decoding_problems(duplicates, unknown);
   if (problems.empty()) return {};
-  if (context.options.validation == FieldValidation::strict)
+  if (context.options.validation == FieldValidation::strict) {
+    // Values of a wrong type are refused in any case: who corrects one should see the other, too.
+    for (const FieldError& error : resource::check_schema(context.kind->schema, object, nullptr))
+      if (error.type == FieldError::Type::type_invalid) problems.push_back(error.to_string());
     return refuse(apimachinery::strict_decoding_error(*context.kind, problems));
+  }
   std::ranges::move(problems, std::back_inserter(warnings));
   return {};
 }

@@ -1,9 +1,11 @@
 #include "delegation/delegated_authenticator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "delegation/review_messages.h"
+#include "identity/header_text.h"
 #include "identity/token.h"
 
 namespace fairlead::delegation {
@@ -15,6 +17,11 @@ std::unexpected<Error> not_known() {
   return fail(Code::unauthorized, "bearer token is not known to the host cluster");
 }
 
+// "10.0.0.7:41234" without its port.
+std::string host_of(const std::string& address) {
+  return address.substr(0, std::min(address.rfind(':'), address.size()));
+}
+
 }  // namespace
 
 DelegatedAuthenticator::DelegatedAuthenticator(runtime::Runtime& runtime, PostReview post,
@@ -23,6 +30,7 @@ DelegatedAuthenticator::DelegatedAuthenticator(runtime::Runtime& runtime, PostRe
       post_(std::move(post)),
       known_(limits.tokens, limits.known_for),
       unknown_(limits.tokens, limits.unknown_for),
+      proven_(limits.tokens, limits.proven_for),
       questions_(runtime, limits.at_once) {}
 
 std::optional<Result<UserRef>> DelegatedAuthenticator::known(const identity::Digest& key) const {
@@ -44,11 +52,18 @@ Task<Result<UserRef>> DelegatedAuthenticator::authenticate(const identity::AuthR
   if (!token) co_return UserRef();
   const identity::Digest key = identity::sha256(*token);
   if (std::optional<Result<UserRef>> outcome = known(key)) co_return std::move(*outcome);
+  Asker asker;
+  if (!proven_.find(key, runtime_.now()))
+    asker = {.name = request.peer ? host_of(request.peer->address) : "", .stranger = true};
   const auto ask = [this, key, &token] { return review(key, encode_token_review(*token)); };
-  Task<Result<UserRef>> asking = questions_.answer(key, ask);
+  Task<Result<UserRef>> asking = questions_.answer(key, std::move(asker), ask);
   Result<UserRef> user = co_await asking;
   if (user && !*user) co_return not_known();
   co_return user;
+}
+
+bool DelegatedAuthenticator::looks_at(std::string_view header) const {
+  return identity::same_header(header, "authorization");
 }
 
 Task<Result<UserRef>> DelegatedAuthenticator::review(identity::Digest key, Json question) {
@@ -69,6 +84,7 @@ Task<Result<UserRef>> DelegatedAuthenticator::review(identity::Digest key, Json 
   }
   if (*user) {
     known_.put(key, *user, runtime_.now());
+    proven_.put(key, true, runtime_.now());
   } else {
     unknown_.put(key, true, runtime_.now());
   }

@@ -2,7 +2,9 @@
 //
 // The last of the authenticators that look at tokens: those of this server's own are found before.
 // A token is kept only as its SHA-256; the token itself is in one review and gone with it. Answers
-// are kept for seconds, so a revoked token opens nothing for longer than that.
+// are kept for seconds, so a revoked token opens nothing for longer than that. Tokens that nobody
+// knows yet are reviewed on the account of the address they come from and leave room for those that
+// proved a user within the last hour: guessing takes nobody's place but the guesser's.
 //
 // When the host cannot be asked the outcome is `unavailable`: the token is neither good nor wrong.
 #pragma once
@@ -26,7 +28,8 @@ struct TokenReviewLimits {
   Duration known_for = 10s;     // a token that proves a user
   Duration unknown_for = 10s;   // one that proves nobody
   std::size_t tokens = 10'000;  // kept of each of the two
-  std::size_t at_once = 200;    // reviews under way
+  Duration proven_for = 1h;     // one that proved a user is not a stranger's
+  QuestionLimits at_once;       // reviews under way
 };
 
 class DelegatedAuthenticator final : public identity::Authenticator {
@@ -36,6 +39,7 @@ class DelegatedAuthenticator final : public identity::Authenticator {
   std::optional<Result<identity::UserRef>> authenticate_now(
       const identity::AuthRequest& request) override;
   Task<Result<identity::UserRef>> authenticate(const identity::AuthRequest& request) override;
+  bool looks_at(std::string_view header) const override;
 
   std::uint64_t reviews() const { return reviews_; }    // sent
   std::uint64_t failures() const { return failures_; }  // of them, without an answer
@@ -49,6 +53,7 @@ class DelegatedAuthenticator final : public identity::Authenticator {
   PostReview post_;
   AnswerCache<identity::UserRef> known_;
   AnswerCache<bool> unknown_;
+  AnswerCache<bool> proven_;
   std::uint64_t reviews_ = 0;
   std::uint64_t failures_ = 0;
   SharedQuestions<identity::UserRef> questions_;

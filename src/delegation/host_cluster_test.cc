@@ -60,7 +60,7 @@ struct Host {
         scope(runtime) {
     scope.spawn(follow(cache));
     const auto made =
-        runtime.run(apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), never));
+        runtime.run(apiserver::ensure_defaults(runtime, cache, catalog, api.writer()));
     CHECK(made && *made);
     scope.spawn(server.serve(*runtime.listen({.host = "host", .port = 80}, nullptr)));
   }
@@ -73,7 +73,6 @@ struct Host {
   identity::RoleAuthorizer authorizer;
   apiserver::ApiServer api;
   http::Server server;
-  runtime::Signal never;
   runtime::Scope scope;
 };
 

@@ -56,6 +56,10 @@ class Client {
   // Opens a stream. With `more_body` the request body stays open for write().
   Task<Result<std::unique_ptr<ClientStream>>> open(Request request, bool more_body = false);
 
+  // The credentials were replaced: requests from now on go over new connections. What is under way
+  // ends on the old ones.
+  void renew_connections();
+
   // Closes every connection; streams under way fail with unavailable.
   void close();
 

@@ -212,6 +212,30 @@ TEST_P(EitherProtocol, Close) {
   EXPECT_EQ(world.server->counters().connections_open, 0u);
 }
 
+// After new credentials requests go over new connections, while a stream goes on where it is; the
+// old connection ends with it.
+TEST_P(EitherProtocol, RenewsConnections) {
+  ServerWorld world;
+  Client client(world.runtime, to({world.at}, GetParam()));
+  auto stream = world.runtime.run(client.open(get("/stream")));
+  ASSERT_TRUE(*world.runtime.run((**stream)->head()));
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/a"))));
+  const std::size_t before = world.runtime.connects;
+  client.renew_connections();
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/b"))));
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/c"))));
+  EXPECT_EQ(world.runtime.connects, before + 1);
+  world.handler.publish();
+  const auto event = world.runtime.run((**stream)->read());
+  ASSERT_TRUE(*event && **event);
+  world.handler.end_streams();
+  const auto rest = world.runtime.run(read_all(***stream));
+  EXPECT_TRUE(*rest);
+  stream->value().reset();
+  world.runtime.run_for(2s);
+  EXPECT_EQ(world.server->counters().connections_open, 1u);
+}
+
 // A response over the bound fails with exhausted.
 TEST_P(EitherProtocol, BoundsResponses) {
   ServerWorld world;

@@ -54,7 +54,7 @@ Task<void> Http1Exchange::run() {
 }
 
 void Http1Exchange::append_head(std::string& out, int status, const Headers& headers) {
-  if (core_.draining) keep_alive_ = false;
+  if (core_.retiring || core_.draining) keep_alive_ = false;
   http1::append_status_line(out, status);
   bool dated = false;
   for (const auto& [name, value] : headers) {

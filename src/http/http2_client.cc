@@ -139,6 +139,11 @@ bool Http2Client::has_room() const {
   return usable_ && calls_.size() < limit;
 }
 
+void Http2Client::retire() {
+  make_unusable({Code::unavailable, "a new connection takes over"});
+  if (calls_.empty()) terminate(NGHTTP2_NO_ERROR);
+}
+
 void Http2Client::close() {
   closing_ = true;
   make_unusable({Code::unavailable, "client closed"});

@@ -62,6 +62,8 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
   bool has_room() const;
   Result<std::unique_ptr<ClientStream>> open(const OutgoingRequest& request);
 
+  // Takes no new request, and ends with the last one under way.
+  void retire();
   // Ends the connection; every call fails with unavailable.
   void close();
 

@@ -36,6 +36,7 @@ class Server::State {
       : core_(runtime, handler, limits), connections_(runtime) {}
 
   Task<void> serve(std::unique_ptr<runtime::Listener> listener);
+  void retire() { core_.retiring = true; }
   Task<void> stop(Duration drain);
   const ServerCounters& counters() const { return core_.counters; }
 
@@ -140,6 +141,8 @@ Server::~Server() = default;
 Task<void> Server::serve(std::unique_ptr<runtime::Listener> listener) {
   return state_->serve(std::move(listener));
 }
+
+void Server::retire() { state_->retire(); }
 
 Task<void> Server::stop(Duration drain) { return state_->stop(drain); }
 

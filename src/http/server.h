@@ -74,6 +74,10 @@ class Server {
   // listeners at once.
   Task<void> serve(std::unique_ptr<runtime::Listener> listener);
 
+  // The server will stop soon: everything is served as before, but HTTP/1 answers say "Connection:
+  // close", so that few connections are left when it does. (HTTP/2 has GOAWAY for that moment.)
+  void retire();
+
   // No new connections; HTTP/2 GOAWAY, HTTP/1 "Connection: close"; idle connections closed at once.
   // Requests under way get `drain` to end, then are cancelled. Returns when all is closed; a second
   // call only waits for that. The Server may be destroyed after it, or when its loop turns no more.

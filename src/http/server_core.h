@@ -26,6 +26,7 @@ struct ServerCore {
   ServerCounters counters;
   BufferPool buffers;
   std::size_t bodies_under_way = 0;
+  bool retiring = false;  // connections are not kept, requests are served
   bool draining = false;
 
  private:

@@ -51,10 +51,9 @@ Decision decide_read(const Attributes& wanted, Verbs verb, std::string_view node
                      const NodeFacts& facts) {
   if (names_one(wanted)) {
     const Placement placement = facts.placement(node, wanted.namespace_, wanted.name);
-    if (placement == Placement::here) return Decision::allow();
-    // A watch outlives the answer: what is absent now may appear on another node.
-    if (placement == Placement::absent && verb != kWatch) return Decision::allow();
-    if (placement == Placement::elsewhere && verb != kWatch) {
+    // A watch of what is absent is asked again before it shows anything (apiserver/watch_right.h).
+    if (placement != Placement::elsewhere) return Decision::allow();
+    if (verb != kWatch) {
       const std::uint32_t vni = facts.network_of(wanted.namespace_, wanted.name);
       if (vni != 0 && facts.relevant(node, vni)) return Decision::allow();
     }
@@ -280,18 +279,6 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
   const bool review =
       wanted.group == "authorization.k8s.io" || wanted.group == "authentication.k8s.io";
   return review ? Decision::allow() : Decision::deny("a node may not write this");
-}
-
-std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted) {
-  if (!wanted.user || wanted.group != kFairleadGroup || wanted.resource != "networkattachments" ||
-      names_one(wanted))
-    return std::nullopt;
-  const Roles roles = roles_of(*wanted.user);
-  if (roles.node.empty() || roles.admin || roles.viewer || roles.controller) return std::nullopt;
-  if (required_value(wanted, "spec.node") == roles.node) return std::nullopt;
-  const std::uint32_t vni = parse_vni(required_value(wanted, "status.addressVNI"));
-  if (vni == 0) return std::nullopt;
-  return RelevanceCondition{std::string(roles.node), vni};
 }
 
 }  // namespace fairlead::identity

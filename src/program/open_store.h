@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/metrics.h"
 #include "program/server_config.h"
@@ -19,6 +20,9 @@ struct OpenedStore {
   std::function<Task<Result<>>()> compact;  // called once a period: keeps one to two periods
   std::shared_ptr<void> folder_lock;  // held for stores that do not lock the folder themselves
 };
+
+// A store that nobody else uses, and that needs no closing.
+OpenedStore used_alone(std::unique_ptr<store::Store> store, std::string description);
 
 Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
                                metrics::Registry& metrics);

@@ -1,36 +1,50 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <memory>
+#include <utility>
 
-#include "base/log.h"
+#include "program/announce.h"
 #include "program/commands.h"
+#include "program/resident_memory.h"
 #include "program/server_config.h"
 #include "program/server_program.h"
 #include "runtime/epoll_runtime.h"
+#include "runtime/scope.h"
 
 namespace fairlead::program {
 namespace {
 
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead server: %s\n", error.message.c_str());
-  return 1;
+constexpr std::string_view kProgram = "fairlead server";
+
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, const ServerConfig& config) {
+  StopRequest stop;
+  runtime::Scope scope(runtime);
+  scope.spawn(ask_at_signals(runtime, stop));
+  ServerSurroundings surroundings{
+      .open_store =
+          [&](metrics::Registry& metrics) { return open_store(runtime, config, metrics); },
+      .tell_ready =
+          [&config](const std::string& url, const std::string& store) {
+            const std::string kubeconfig = config.flags.data + "/admin.kubeconfig";
+            announce(kProgram, " on " + url + ", store " + store + ", kubeconfig " + kubeconfig,
+                     {{"url", url}, {"store", store}, {"kubeconfig", kubeconfig}});
+          },
+      .give_back_memory = give_back_memory};
+  Result<> outcome = co_await run_server(runtime, config, std::move(surroundings), stop);
+  co_await scope.close();
+  co_return outcome;
 }
 
 int run(const ServerFlags& flags) {
+  set_up_log(flags.log_format, flags.log_level);
   Result<ServerConfig> config = check_flags(flags);
-  if (!config) return report(config.error());
-  log::set_format(flags.log_format == "json" ? log::Format::json : log::Format::text);
-  log::set_level(flags.log_level == "debug"     ? log::Level::debug
-                 : flags.log_level == "warning" ? log::Level::warning
-                 : flags.log_level == "error"   ? log::Level::error
-                                                : log::Level::info);
+  if (!config) return report_failure(kProgram, config.error());
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
-  const Result<> outcome = runtime.run_until_complete(run_server(runtime, *config));
-  if (!outcome) return report(outcome.error());
+    return report_failure(kProgram, caught.error());
+  const Result<> outcome = runtime.run_until_complete(run_process(runtime, *config));
+  if (!outcome) return report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -83,8 +97,11 @@ void add_limit_flags(CLI::App& command, ServerFlags& flags) {
   add("--body-seconds", flags.body_seconds, "Last header of a request to the end of its body");
   add("--idle-seconds", flags.idle_seconds, "A connection without a request is closed after this");
   add("--stall-seconds", flags.stall_seconds, "A peer that takes none of its answer is cut");
+  add("--shutdown-delay-seconds", flags.shutdown_delay_seconds,
+      "After SIGTERM everything is still served for this long while /readyz says no, so that load "
+      "balancers send requests elsewhere first");
   add("--drain-seconds", flags.drain_seconds,
-      "How long requests under way may go on after SIGTERM");
+      "How long requests under way may then go on; watches end at once");
 }
 
 }  // namespace
@@ -116,6 +133,12 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--advertise", flags->advertise,
                       "Address that clients are told (host:port); default: the first --listen");
   add_store_flags(*command, *flags);
+  command
+      ->add_option("--lock-wait-seconds", flags->lock_wait_seconds,
+                   "How long to wait, serving nothing, for a data folder that another server still "
+                   "has; 0: fail at once")
+      ->capture_default_str()
+      ->group("Store");
   add_identity_flags(*command, *flags);
   command->add_option("--audit-log", flags->audit_log,
                       "File for audit records, - for standard output");

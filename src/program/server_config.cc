@@ -39,6 +39,12 @@ Result<http::Limits> check_limits(const ServerFlags& flags) {
   return limits;
 }
 
+Result<Duration> up_to_an_hour(std::string_view flag, double seconds) {
+  if (!(seconds >= 0 && seconds <= 3600))
+    return fail(Code::invalid, std::string(flag).append(": must be between 0 and 3600"));
+  return to_duration(seconds);
+}
+
 }  // namespace
 
 Result<StoreChoice> parse_store(const std::string& text, const std::string& data) {
@@ -81,9 +87,10 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
   }
   if (flags.etcd_cert.empty() != flags.etcd_key.empty())
     return fail(Code::invalid, "--etcd-cert and --etcd-key must be given together");
-  if (!(flags.drain_seconds >= 0 && flags.drain_seconds <= 3600))
-    return fail(Code::invalid, "--drain-seconds: must be between 0 and 3600");
-  config.drain = to_duration(flags.drain_seconds);
+  FL_TRY(config.shutdown_delay,
+         up_to_an_hour("--shutdown-delay-seconds", flags.shutdown_delay_seconds));
+  FL_TRY(config.drain, up_to_an_hour("--drain-seconds", flags.drain_seconds));
+  FL_TRY(config.lock_wait, up_to_an_hour("--lock-wait-seconds", flags.lock_wait_seconds));
   FL_TRY(config.limits, check_limits(flags));
   config.flags = std::move(flags);
   return config;

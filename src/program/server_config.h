@@ -32,7 +32,9 @@ struct ServerFlags {
   std::string log_format = "text";
   std::string log_level = "info";
   bool anonymous = true;
+  double shutdown_delay_seconds = 0;
   double drain_seconds = 10;
+  double lock_wait_seconds = 120;
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
   std::size_t max_connections = http::Limits{}.connections;
@@ -65,7 +67,9 @@ struct ServerConfig {
   std::vector<ElsewhereEndpoint> listen_elsewhere;
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
+  Duration shutdown_delay = 0s;
   Duration drain = 10s;
+  Duration lock_wait = 120s;
   http::Limits limits;
 
   // Behind the aggregator of a host cluster.
