@@ -27,8 +27,9 @@ NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& c
   vni_field_ = selectable_index(*attachments_, "status.addressVNI");
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind != attachments_) return;
     const watchcache::Object *before = event.before().get(), *after = event.after().get();
+    if (&kind == nodes_) take_in_node((after ? after : before)->name, after);
+    if (&kind != attachments_) return;
     const bool stays = before && after &&
                        before->fields[node_field_] == after->fields[node_field_] &&
                        before->fields[vni_field_] == after->fields[vni_field_];
@@ -41,6 +42,26 @@ NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& c
 void NodeIndex::rebuild() {
   seats_.clear();
   for (const auto& [key, object] : cache_.of(*attachments_).objects()) count(object.get(), +1);
+  pins_.clear();
+  if (nodes_)
+    for (const auto& [name, node] : cache_.of(*nodes_).objects())
+      take_in_node(node->name, node.get());
+}
+
+void NodeIndex::take_in_node(const std::string& name, const watchcache::Object* node) {
+  std::string pin;
+  if (node) {
+    const Json value = node->decode();
+    const Json* annotations = wire::find(value, "metadata.annotations");
+    const JsonObject* members = annotations ? annotations->if_object() : nullptr;
+    const Json* known = members ? members->if_contains(identity::kRegistrationAnnotation) : nullptr;
+    if (known && known->is_string()) pin = known->get_string();
+  }
+  if (pin.empty()) {
+    if (const auto at = pins_.find(name); at != pins_.end()) pins_.erase(at);
+  } else {
+    pins_.insert_or_assign(name, std::move(pin));
+  }
 }
 
 NodeIndex::Seat NodeIndex::seat_of(const watchcache::Object& attachment) const {
@@ -82,13 +103,8 @@ std::uint32_t NodeIndex::network_of(std::string_view namespace_name,
 }
 
 std::string NodeIndex::key_pin_of(std::string_view node) const {
-  const auto object = nodes_ ? cache_.of(*nodes_).find(node) : nullptr;
-  if (!object) return {};
-  const Json value = object->decode();
-  const Json* annotations = wire::find(value, "metadata.annotations");
-  if (!annotations || !annotations->is_object()) return {};
-  const Json* pin = annotations->get_object().if_contains(identity::kRegistrationAnnotation);
-  return pin && pin->is_string() ? std::string(pin->get_string()) : std::string();
+  const auto at = pins_.find(node);
+  return at == pins_.end() ? std::string() : at->second;
 }
 
 }  // namespace fairlead::apiserver

@@ -35,6 +35,7 @@ class NodeIndex final : public identity::NodeFacts {
   };
   Seat seat_of(const watchcache::Object& attachment) const;
   void count(const watchcache::Object* attachment, int by);
+  void take_in_node(const std::string& name, const watchcache::Object* node);
   void rebuild();
 
   const resource::Kind* attachments_;
@@ -43,6 +44,7 @@ class NodeIndex final : public identity::NodeFacts {
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
   KeyMap<std::map<std::uint32_t, std::size_t>> seats_;  // by node and network, how many
+  KeyMap<std::string> pins_;  // by Node: asked for with every request of every node
 };
 
 }  // namespace fairlead::apiserver

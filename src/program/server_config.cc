@@ -84,6 +84,9 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
   if (!(flags.drain_seconds >= 0 && flags.drain_seconds <= 3600))
     return fail(Code::invalid, "--drain-seconds: must be between 0 and 3600");
   config.drain = to_duration(flags.drain_seconds);
+  if (!(flags.node_grace_seconds >= 1 && flags.node_grace_seconds <= 3600))
+    return fail(Code::invalid, "--node-grace-seconds: must be between 1 and 3600");
+  config.node_grace = to_duration(flags.node_grace_seconds);
   FL_TRY(config.limits, check_limits(flags));
   config.flags = std::move(flags);
   return config;

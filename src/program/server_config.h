@@ -37,6 +37,7 @@ struct ServerFlags {
   std::size_t max_writes = 1'000;
   std::size_t max_connections = http::Limits{}.connections;
   double joins_per_second = 10;
+  double node_grace_seconds = 40;
   double handshake_seconds = 10;
   double header_seconds = 10;
   double body_seconds = 60;
@@ -66,6 +67,7 @@ struct ServerConfig {
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
   Duration drain = 10s;
+  Duration node_grace = 40s;
   http::Limits limits;
 
   // Behind the aggregator of a host cluster.

@@ -12,6 +12,7 @@
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
+#include "controllers/node_lifecycle.h"
 #include "delegation/host_cluster.h"
 #include "http/server.h"
 #include "http/server_metrics.h"
@@ -160,6 +161,9 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   client::WorkQueueFamilies queues(metrics);
   ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics, &queues,
                                  host ? &host->events() : nullptr);
+  controllers::NodeLifecycle lifecycle(runtime, catalog, cache, api.writer(), networks.events(),
+                                       metrics, {.grace = config.node_grace},
+                                       queues.of("node-lifecycle"));
   // Nodes and namespaces are this server's own, or the host's.
   std::optional<apiserver::JoinService> joining;
   std::optional<controllers::NamespaceTerminator> namespaces;
@@ -234,6 +238,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
     scope.spawn(give_back_now_and_then(runtime));
     scope.spawn(garbage.run());
     scope.spawn(networks.run());
+    scope.spawn(lifecycle.run());
     if (namespaces) scope.spawn(namespaces->run());
     if (host) scope.spawn(host->run());
     scope.spawn(expirer.run());
