@@ -8,6 +8,7 @@
 
 #include "apiserver/test_server.h"
 #include "ipam/virtual_networks.h"
+#include "resource/network_attachment.h"
 
 namespace fairlead::ipam {
 namespace {
