@@ -27,13 +27,14 @@ const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkatta
 const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
 constexpr int kHosts = 3;
-constexpr Duration kTroubles = 30s;      // of servers, after the victim has died
-constexpr Duration kNoticed = 2 * 60s;   // grace, and once more after the last trouble
+constexpr Duration kTroubles = 30s;     // of servers, after the victim has died
+constexpr Duration kNoticed = 2 * 60s;  // grace, and once more after the last trouble
 constexpr Duration kRecovered = 2 * 60s;
 
 struct Host {
   Host(Machine& machine, Ip ip)
-      : address(ip), plane(machine, [](const std::string&, const fabric::Station*) {}),
+      : address(ip),
+        plane(machine, [](const std::string&, const fabric::Station*) {}),
         processes(plane) {}
   Ip address;
   HostPlane plane;
@@ -167,7 +168,9 @@ void trouble_servers(World& world, Story& story, Random& random) {
     Machine& server = world.machine(story.servers[random.below(story.servers.size())]);
     const Duration at = random.between(1s, kTroubles), lasting = random.between(1s, 8s);
     if (random.below(2) == 0) {
-      world.after(at, [&server] { if (server.state() == Machine::State::up) server.pause(); });
+      world.after(at, [&server] {
+        if (server.state() == Machine::State::up) server.pause();
+      });
       world.after(at + lasting, [&server] {
         if (server.state() == Machine::State::paused) server.resume();
       });
@@ -175,7 +178,9 @@ void trouble_servers(World& world, Story& story, Random& random) {
       world.after(at, [&server] {
         if (server.state() == Machine::State::up) server.crash(Crash::kill());
       });
-      world.after(at + lasting, [&server] { if (!server.up()) server.restart(); });
+      world.after(at + lasting, [&server] {
+        if (!server.up()) server.restart();
+      });
     }
   }
 }
@@ -220,8 +225,8 @@ Result<> fall_silent(World& world) {
   trouble_servers(world, story, random);
   world.after(random.between(1s, 90s), [&story] { story.late = true; });
   world.run_for(kTroubles);
-  const bool noticed = world.run_until(
-      [&] { return story.late && story.unlike(story.victim).empty(); }, kNoticed);
+  const bool noticed =
+      world.run_until([&] { return story.late && story.unlike(story.victim).empty(); }, kNoticed);
   if (!noticed) return fail(Code::internal, "not noticed: " + story.unlike(story.victim));
   world.run_for(random.between(1s, 60s));
   if (const std::string other = story.unlike(story.victim); !other.empty())

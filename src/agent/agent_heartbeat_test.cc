@@ -44,9 +44,8 @@ Task<void> AgentHeartbeat::deleted_node() {
   const Result<> removed = co_await admin_->remove(kNodes, "", "n1");
   EXPECT_TRUE(removed.has_value());
   one_.start();
-  Task<bool> refused = until([&] {
-    return one_.agent->refusal().find("Node n1 does not exist") != std::string::npos;
-  });
+  Task<bool> refused = until(
+      [&] { return one_.agent->refusal().find("Node n1 does not exist") != std::string::npos; });
   EXPECT_TRUE(co_await refused);
   Task<bool> counted = until([&] {
     return one_.agent->informers().count() > 0 &&

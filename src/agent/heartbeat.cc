@@ -29,11 +29,11 @@ Json node_status_patch(const Heartbeat::Subject& subject) {
   for (const auto& [name, value] : subject.info) info[name] = value;
   return JsonObject{
       {"status",
-       JsonObject{{"addresses",
-                   JsonArray{JsonObject{{"type", "InternalIP"},
-                                        {"address", subject.host.to_string()}},
-                             JsonObject{{"type", "Hostname"}, {"address", subject.node}}}},
-                  {"nodeInfo", std::move(info)}}}};
+       JsonObject{
+           {"addresses",
+            JsonArray{JsonObject{{"type", "InternalIP"}, {"address", subject.host.to_string()}},
+                      JsonObject{{"type", "Hostname"}, {"address", subject.node}}}},
+           {"nodeInfo", std::move(info)}}}};
 }
 
 Heartbeat::Heartbeat(runtime::Runtime& runtime, client::RestClient& client, AgentMetrics& metrics,
@@ -161,9 +161,8 @@ Task<Result<>> Heartbeat::renew_report() {
 }
 
 Task<Result<>> Heartbeat::tell_node() {
-  const Result<Json> told =
-      co_await client_.patch(kNodes, "", subject_.node, client::PatchKind::merge,
-                             node_status_patch(subject_), "status");
+  const Result<Json> told = co_await client_.patch(
+      kNodes, "", subject_.node, client::PatchKind::merge, node_status_patch(subject_), "status");
   if (!told && told.error().code == Code::not_found)
     co_return fail(Code::not_found, "Node " + subject_.node + " does not exist: it was deleted");
   if (!told) co_return fail(told.error());

@@ -1,6 +1,6 @@
 // Pods are none of this server's kinds, but where Nodes are, `kubectl describe node` lists the pods
-// of the node and gives up if there is no such list. So a list of pods is answered truthfully: there
-// are none. Discovery does not name them.
+// of the node and gives up if there is no such list. So a list of pods is answered truthfully:
+// there are none. Discovery does not name them.
 #pragma once
 
 #include "apimachinery/request_info.h"

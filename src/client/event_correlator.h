@@ -42,7 +42,7 @@ struct Happening {
   Type type = Type::normal;
   std::string reason;  // one word for machines: "AddressAssigned"
   std::string message;
-  bool once = false;  // several may tell of it, and it happened once all the same
+  bool once = false;                    // several may tell of it, and it happened once all the same
   std::optional<EventSource> source{};  // who found it; default: who tells of it
 };
 

@@ -73,9 +73,8 @@ NodeLifecycle::NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog&
       newcomers_(options.grace),
       queue_(runtime, {}, queue_metrics) {
   cache.on_reset([this] { rebuild(); });
-  cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    notice(kind, event);
-  });
+  cache.observe(
+      [this](const resource::Kind& kind, const watchcache::Event& event) { notice(kind, event); });
   metrics.gauge_of("fairlead_nodes_silent",
                    "Nodes whose agent has not been heard for the time of grace.",
                    [this] { return static_cast<double>(marked()); });
@@ -160,7 +159,8 @@ std::string NodeLifecycle::last_heard(const std::string& node) const {
 
 NodeVerdict NodeLifecycle::verdict(const std::string& node) const {
   const Instant now = runtime_.now();
-  if (!heartbeats_.known(node)) return {.state = NodeVerdict::State::never_heard, .silent_since = {}};
+  if (!heartbeats_.known(node))
+    return {.state = NodeVerdict::State::never_heard, .silent_since = {}};
   if (!heartbeats_.silent(node, now))
     return {.state = NodeVerdict::State::alive, .silent_since = {}};
   const ObjectRef report = cache_.of(reports_).find(node);
@@ -271,15 +271,15 @@ void NodeLifecycle::tell(const std::string& node, const resource::Condition& rea
     log::warning("an agent is silent", {{"node", node}, {"told", ready.message}});
   }
   // By name, as kubelets tell of their nodes: `kubectl describe node` looks for that.
-  events_.record({.api_version = "v1",
-                  .kind = "Node",
-                  .namespace_name = {},
-                  .name = node,
-                  .uid = node,
-                  .type = alive ? client::Happening::Type::normal
-                                : client::Happening::Type::warning,
-                  .reason = alive ? "NodeReady" : "NodeNotReady",
-                  .message = alive ? "agent of " + node + " is back" : ready.message});
+  events_.record(
+      {.api_version = "v1",
+       .kind = "Node",
+       .namespace_name = {},
+       .name = node,
+       .uid = node,
+       .type = alive ? client::Happening::Type::normal : client::Happening::Type::warning,
+       .reason = alive ? "NodeReady" : "NodeNotReady",
+       .message = alive ? "agent of " + node + " is back" : ready.message});
 }
 
 }  // namespace fairlead::controllers

@@ -118,8 +118,7 @@ TEST(NodeLifecycle, WhoNeverRenewedIsNotJudged) {
   Cluster cluster;
   cluster.pass(120s);
   EXPECT_EQ(cluster.silent_since(), "");
-  EXPECT_EQ(cluster.node(),
-            "Unknown NodeStatusNeverUpdated: no agent has been heard from n1 yet");
+  EXPECT_EQ(cluster.node(), "Unknown NodeStatusNeverUpdated: no agent has been heard from n1 yet");
   cluster.begin();
   EXPECT_EQ(cluster.node(), "True AgentAlive: the agent renews its lease");
 }
@@ -170,7 +169,8 @@ TEST(NodeLifecycle, ServersAgree) {
 TEST(NodeLifecycle, DeletedNodesAreForgotten) {
   Cluster cluster;
   cluster.begin();
-  for (const std::string& path : {std::string("/api/v1/nodes/n1"), kReports + "/n1", kLeases + "/n1"})
+  for (const std::string& path :
+       {std::string("/api/v1/nodes/n1"), kReports + "/n1", kLeases + "/n1"})
     EXPECT_EQ(cluster.ask("admin", "DELETE", path)->status, 200);
   cluster.pass(60s);
   cluster.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});

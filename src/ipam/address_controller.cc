@@ -315,8 +315,8 @@ WriteItem AddressController::regain_item(const std::string& lock_key) {
     if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty())
       return Change{.kind = Change::Kind::none};
     Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
-    JsonObject& labels = wire::member_object(
-        wire::member_object(change.object.get_object(), "metadata"), "labels");
+    JsonObject& labels =
+        wire::member_object(wire::member_object(change.object.get_object(), "metadata"), "labels");
     labels.erase(kIdleLabel);
     labels[kRegainedLabel] = "true";
     return change;

@@ -65,8 +65,7 @@ struct World : apiserver::TestServer {
   }
   // The node says that it has dropped whatever was released.
   void drop() {
-    const std::string now =
-        std::to_string(store::Place::end_of(cache.revision()).number());
+    const std::string now = std::to_string(store::Place::end_of(cache.revision()).number());
     const auto done = ask("n1", "PATCH", "/apis/fairlead.dev/v1alpha1/nodereports/n1",
                           fmt::format(R"({{"appliedOwn":"{}","appliedElsewhere":"{}"}})", now, now),
                           "application/merge-patch+json");

@@ -32,9 +32,8 @@ Condition of_hook(const Json& attachment, Condition ready) {
   const auto report = resource::decode<resource::ExecReport>(*told);
   if (!report) return missing("HookPending", "the report of postCreateExec is not readable");
   if (auto failure = resource::describe_failure(*report))
-    return missing(
-        report->exit_status == resource::kHookTimedOut ? "HookTimedOut" : "HookFailed",
-        "postCreateExec: " + *failure);
+    return missing(report->exit_status == resource::kHookTimedOut ? "HookTimedOut" : "HookFailed",
+                   "postCreateExec: " + *failure);
   return ready;
 }
 

@@ -65,8 +65,7 @@ void ReadinessKeeper::rebuild() {
   }
 }
 
-std::vector<std::string> ReadinessKeeper::attachments_on(
-    const std::set<std::string>& nodes) const {
+std::vector<std::string> ReadinessKeeper::attachments_on(const std::set<std::string>& nodes) const {
   std::vector<std::string> keys;
   for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects())
     if (nodes.contains(object->fields[node_field_])) keys.emplace_back(key);
@@ -121,8 +120,7 @@ apiserver::WriteItem ReadinessKeeper::item_for(const std::string& key) const {
     if (!live) return Change{.kind = Change::Kind::none};
     Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
     const AgentWord agent = agent_word(index_, wire::find_string(*live, "spec.node"));
-    if (!resource::set_condition(change.object, ready_condition(*live, agent),
-                                 runtime_.wall_now()))
+    if (!resource::set_condition(change.object, ready_condition(*live, agent), runtime_.wall_now()))
       return Change{.kind = Change::Kind::none};
     return change;
   };

@@ -155,14 +155,17 @@ TEST(Readiness, SilentAgentsAreNamed) {
   world.attach("waiting");
   world.attach("elsewhere", "n2");
   world.silence("2030-06-01T00:00:07Z");
-  EXPECT_EQ(world.ready("made"), "Unknown AgentSilent: agent of n1 silent since "
-                                 "2030-06-01T00:00:07Z");
-  EXPECT_EQ(world.ready("waiting"), "False AgentSilent: agent of n1 silent since "
-                                    "2030-06-01T00:00:07Z");
+  EXPECT_EQ(world.ready("made"),
+            "Unknown AgentSilent: agent of n1 silent since "
+            "2030-06-01T00:00:07Z");
+  EXPECT_EQ(world.ready("waiting"),
+            "False AgentSilent: agent of n1 silent since "
+            "2030-06-01T00:00:07Z");
   EXPECT_EQ(world.ready("elsewhere"), "False AwaitsNode: node n2 has not made the interface yet");
   world.attach("late");
-  EXPECT_EQ(world.ready("late"), "False AgentSilent: agent of n1 silent since "
-                                 "2030-06-01T00:00:07Z");
+  EXPECT_EQ(world.ready("late"),
+            "False AgentSilent: agent of n1 silent since "
+            "2030-06-01T00:00:07Z");
   EXPECT_EQ(world.events("late"),
             std::vector<std::string>{"AgentSilent by fairlead-ipam/: agent of n1 silent since "
                                      "2030-06-01T00:00:07Z"});
@@ -212,9 +215,9 @@ TEST(Readiness, EveryAttachmentIsToldOf) {
                      {"ifcName", "fc"},
                      {"errors", JsonObject{{"host", JsonArray{resource::hook_not_allowed(
                                                         "postCreateExec", "/bin/other")}}}}}));
-  EXPECT_EQ(world.events("b"), std::vector<std::string>{
-                                   "ImplementationFailed by fairlead-agent/n1: no room in the "
-                                   "switch"});
+  EXPECT_EQ(world.events("b"),
+            std::vector<std::string>{"ImplementationFailed by fairlead-agent/n1: no room in the "
+                                     "switch"});
   EXPECT_EQ(world.events("c").front(),
             "HookNotAllowed by fairlead-agent/n1: postCreateExec: /bin/other is not an allowed "
             "program on this node");

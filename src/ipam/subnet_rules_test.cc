@@ -24,15 +24,15 @@ TEST(SubnetRules, DisjointBlocksOfOneNamespaceAgree) {
 }
 
 TEST(SubnetRules, OverlapAndForeignNamespaceAreNamed) {
-  const auto errors =
-      conflicts(subnet("b", "10.0.1.0/24", false), {subnet("a", "10.0.0.0/16", true, 0, "other")}, {});
+  const auto errors = conflicts(subnet("b", "10.0.1.0/24", false),
+                                {subnet("a", "10.0.0.0/16", true, 0, "other")}, {});
   EXPECT_EQ(errors, (std::vector<std::string>{"CIDR overlaps with other/a's (10.0.0.0/16)",
                                               "same VNI but different namespace wrt other/a"}));
 }
 
 TEST(SubnetRules, OnlyValidatedRivalsCount) {
-  EXPECT_TRUE(
-      conflicts(subnet("b", "10.0.1.0/24", false), {subnet("a", "10.0.0.0/16", false)}, {}).empty());
+  EXPECT_TRUE(conflicts(subnet("b", "10.0.1.0/24", false), {subnet("a", "10.0.0.0/16", false)}, {})
+                  .empty());
 }
 
 TEST(SubnetRules, Ipv6BlocksConflictAmongThemselves) {
@@ -46,10 +46,10 @@ TEST(SubnetRules, Ipv6BlocksConflictAmongThemselves) {
 // Of three that overlap one another the oldest gets its turn, the others are told who is in the
 // way.
 TEST(SubnetRules, WhenTheWinnerGoesTheOldestFollows) {
-  const auto changed = judge_again({subnet("young", "10.0.0.0/24", false, 30),
-                                    subnet("old", "10.0.0.0/16", false, 10),
-                                    subnet("apart", "10.9.0.0/16", true, 5)},
-                                   {});
+  const auto changed = judge_again(
+      {subnet("young", "10.0.0.0/24", false, 30), subnet("old", "10.0.0.0/16", false, 10),
+       subnet("apart", "10.9.0.0/16", true, 5)},
+      {});
   ASSERT_EQ(changed.size(), 2U);
   EXPECT_EQ(changed[0].key, "ns/old");
   EXPECT_TRUE(changed[0].validated);

@@ -26,8 +26,8 @@ std::string since(const Json& object) {
 // The time of a condition is when its status changed, not its reason; the same again changes
 // nothing; other conditions stay.
 TEST(Condition, KeepsTheTimeOfItsStatus) {
-  Json object = JsonObject{
-      {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Other"}}}}}}};
+  Json object =
+      JsonObject{{"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Other"}}}}}}};
   EXPECT_EQ(find_condition(object, "Ready"), nullptr);
   EXPECT_TRUE(set_condition(object, condition("False", "A"), at(1)));
   EXPECT_FALSE(set_condition(object, condition("False", "A"), at(2)));
