@@ -8,6 +8,7 @@
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
 #include "controllers/garbage_collector.h"
+#include "controllers/node_lifecycle.h"
 #include "ipam/virtual_networks.h"
 #include "watchcache/watch_cache.h"
 
@@ -122,7 +123,11 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                             .authorizer = authorizer,
                             .metrics = metrics});
   std::optional<ipam::VirtualNetworks> networks;
-  if (parts.networks) networks.emplace(machine, catalog, cache, api.writer(), metrics);
+  std::optional<controllers::NodeLifecycle> lifecycle;
+  if (parts.networks) {
+    networks.emplace(machine, catalog, cache, api.writer(), metrics);
+    lifecycle.emplace(machine, catalog, cache, api.writer(), networks->events(), metrics);
+  }
   controllers::GarbageCollector garbage(machine, catalog, cache, api.writer());
   http::Server server(machine, api);
   runtime::Scope scope(machine);
@@ -131,6 +136,7 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
   if (!ready) co_return;
   scope.spawn(garbage.run());
   if (networks) scope.spawn(networks->run());
+  if (lifecycle) scope.spawn(lifecycle->run());
   auto listener = machine.listen({.host = "0.0.0.0", .port = 80}, nullptr);
   CHECK(listener.has_value());
   scope.spawn(server.serve(std::move(*listener)));

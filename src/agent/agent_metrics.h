@@ -6,7 +6,6 @@
 
 #include "agent/attachment.h"
 #include "base/metrics.h"
-#include "client/event_recorder.h"
 #include "client/work_queue_metrics.h"
 #include "runtime/time.h"
 
@@ -22,6 +21,7 @@ class AgentMetrics {
   void status_written(const Attachment& subject, bool with_errors, std::string_view outcome,
                       Duration took, WallTime now);
   void fabric_call(std::string_view operation, bool ok, Duration took);
+  void heartbeat(bool ok);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
   client::WorkQueueFamilies queues;
@@ -35,7 +35,6 @@ class AgentMetrics {
   metrics::Counter& audit_missing;
   metrics::Counter& audit_unexpected;
   metrics::Counter& node_reports;
-  client::EventMetrics events;
 
  private:
   metrics::Family<metrics::Histogram>& to_local_;
@@ -46,6 +45,7 @@ class AgentMetrics {
   metrics::Family<metrics::Histogram>& fabric_latency_;
   metrics::Family<metrics::Histogram>& hook_duration_;
   metrics::Family<metrics::Counter>& hook_count_;
+  metrics::Family<metrics::Counter>& heartbeats_;
 };
 
 }  // namespace fairlead::agent

@@ -26,7 +26,6 @@ namespace fairlead::agent {
 inline const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments",
                                                true};
 inline const client::ResourceName kNodes{"", "v1", "nodes", false};
-inline const client::ResourceName kEvents{"", "v1", "events", true};
 inline const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
 // Programs that do nothing, or nothing for ever, and are remembered.
@@ -300,19 +299,6 @@ class AgentWorld : public ::testing::Test {
       (void)co_await runtime::sleep(runtime_, 20ms);
     }
     co_return false;
-  }
-  // The first event about an attachment with that reason, as soon as there is one.
-  Task<Json> until_told(std::string name, std::string reason) {
-    const client::ListQuery about{
-        .namespace_name = "default",
-        .field_selector = fmt::format("involvedObject.name={},reason={}", name, reason)};
-    const Instant limit = runtime_.now() + 60s;
-    while (runtime_.now() < limit) {
-      const Result<client::ListResult> told = co_await admin_->list(kEvents, about);
-      if (told && !told->items.empty()) co_return told->items.front();
-      (void)co_await runtime::sleep(runtime_, 20ms);
-    }
-    co_return Json(nullptr);
   }
   Task<void> set_up() {
     co_await api_.start();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "apimachinery/selector.h"
+#include "apiserver/no_pods.h"
 #include "base/ids.h"
 #include "base/log.h"
 
@@ -280,6 +281,7 @@ Task<Result<>> ApiServer::dispatch_resource(Call& call) {
   if (options_.reviews && Reviews::serves(request.info))
     return reviews_.serve(request, parts_.runtime.wall_now());
   if (Transactions::serves(request.info)) return transactions_.serve(request);
+  if (lists_pods(request.info, parts_.catalog)) return send_no_pods(request, parts_.cache);
   Answer<> found = find_kind(request);
   if (!found) return send_status(request, std::move(found).error());
 

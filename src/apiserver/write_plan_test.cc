@@ -165,6 +165,8 @@ TEST(IsTracked, AllButWhatNodesTell) {
   identity::User user;
   user.name = "alice";
   EXPECT_FALSE(is_tracked(node, subnets()));
+  EXPECT_FALSE(
+      is_tracked(node, *resource::builtin_catalog().find("coordination.k8s.io", "v1", "leases")));
   EXPECT_TRUE(is_tracked(node, namespaces()));
   EXPECT_TRUE(is_tracked(user, subnets()));
 }

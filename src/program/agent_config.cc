@@ -5,6 +5,7 @@
 #include "bench/settings.h"
 #include "program/admin_access.h"
 #include "program/join_files.h"
+#include "program/node_info.h"
 
 namespace fairlead::program {
 namespace {
@@ -87,6 +88,7 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
     return fail(Code::invalid, "--node: the node's name must be given");
   if (!identity::is_node_name(config.agent.node))
     return fail(Code::invalid, "--node " + config.agent.node + ": is not a valid node name");
+  config.agent.info = read_node_info(files);
   FL_CHECKED(check_hooks(flags, config.agent.hooks));
   FL_TRY(config.agent.audit_interval, positive_duration("--audit-interval", flags.audit_interval));
   if (!flags.metrics_listen.empty() && flags.metrics_listen != "none") {

@@ -92,6 +92,8 @@ void add_limit_flags(CLI::App& command, ServerFlags& flags) {
   add("--max-connections", flags.max_connections, "Open connections; further ones are closed");
   add("--joins-per-second", flags.joins_per_second,
       "Joins with a token; five times as many at once. Further ones are told to wait");
+  add("--node-grace-seconds", flags.node_grace_seconds,
+      "An agent that was not heard for this long counts as silent; agents tell every 10 s");
   add("--handshake-seconds", flags.handshake_seconds, "Time for a peer's TLS handshake");
   add("--header-seconds", flags.header_seconds, "First byte of a request to its last header");
   add("--body-seconds", flags.body_seconds, "Last header of a request to the end of its body");

@@ -91,6 +91,9 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
          up_to_an_hour("--shutdown-delay-seconds", flags.shutdown_delay_seconds));
   FL_TRY(config.drain, up_to_an_hour("--drain-seconds", flags.drain_seconds));
   FL_TRY(config.lock_wait, up_to_an_hour("--lock-wait-seconds", flags.lock_wait_seconds));
+  if (!(flags.node_grace_seconds >= 1 && flags.node_grace_seconds <= 3600))
+    return fail(Code::invalid, "--node-grace-seconds: must be between 1 and 3600");
+  config.node_grace = to_duration(flags.node_grace_seconds);
   FL_TRY(config.limits, check_limits(flags));
   config.flags = std::move(flags);
   return config;

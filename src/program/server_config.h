@@ -39,6 +39,7 @@ struct ServerFlags {
   std::size_t max_writes = 1'000;
   std::size_t max_connections = http::Limits{}.connections;
   double joins_per_second = 10;
+  double node_grace_seconds = 40;
   double handshake_seconds = 10;
   double header_seconds = 10;
   double body_seconds = 60;
@@ -70,6 +71,7 @@ struct ServerConfig {
   Duration shutdown_delay = 0s;
   Duration drain = 10s;
   Duration lock_wait = 120s;
+  Duration node_grace = 40s;
   http::Limits limits;
 
   // Behind the aggregator of a host cluster.

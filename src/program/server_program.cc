@@ -13,6 +13,7 @@
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
+#include "controllers/node_lifecycle.h"
 #include "delegation/host_cluster.h"
 #include "http/server.h"
 #include "http/server_metrics.h"
@@ -127,6 +128,7 @@ class ServerProgram {
   std::optional<BackupService> backup_;
   std::optional<client::WorkQueueFamilies> queues_;
   std::optional<ipam::VirtualNetworks> networks_;
+  std::optional<controllers::NodeLifecycle> lifecycle_;
   std::optional<controllers::Expirer> expirer_;
   // Only where this server stands alone: behind a host, nodes and namespaces are the host's, and
   // its garbage collector is the one that knows the owners and dependents of all kinds.
@@ -210,6 +212,9 @@ void ServerProgram::make_controllers() {
   apiserver::ObjectWriter& writer = api_->writer();
   networks_.emplace(runtime_, *catalog_, *cache_, writer, metrics_, &*queues_,
                     host_ ? &host_->events() : nullptr);
+  lifecycle_.emplace(runtime_, *catalog_, *cache_, writer, networks_->events(), metrics_,
+                     controllers::NodeLifecycleOptions{.grace = config_.node_grace},
+                     queues_->of("node-lifecycle"));
   expirer_.emplace(runtime_, *catalog_, *cache_, writer);
   if (host_) {
     writer.add_admission(host_->namespaces());
@@ -264,6 +269,7 @@ void ServerProgram::start_loops() {
   scope_.spawn(compact_now_and_then());
   scope_.spawn(give_back_now_and_then());
   scope_.spawn(networks_->run());
+  scope_.spawn(lifecycle_->run());
   scope_.spawn(expirer_->run());
   if (garbage_) scope_.spawn(garbage_->run());
   if (namespaces_) scope_.spawn(namespaces_->run());

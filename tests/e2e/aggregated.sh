@@ -300,6 +300,14 @@ YAML
 held() { as admin get na held -o "jsonpath={$1}"; }
 implemented() { [ -n "$(held .status.hostIP)" ]; }
 wait_until 30 "an attachment with an interface" implemented
+expect "that is ready" 'condition met' as admin wait --for=condition=Ready na/held --timeout=30s
+told() {
+  as admin get events -n default --field-selector involvedObject.name=held \
+    -o 'jsonpath={range .items[*]}{.reason} {.source.host}{"\n"}{end}' | grep -qx 'Implemented edge'
+}
+wait_until 30 "what its agent did, among the host's Events" told
+beats() { [ -n "$(as admin get nodereport edge -o 'jsonpath={.renewTime}')" ]; }
+wait_until 30 "the agent is heard, in its report" beats
 lock=$(held .status.ipv4)
 lock=v1-7-${lock//./-}
 kill -KILL "$AGENT_PID"
