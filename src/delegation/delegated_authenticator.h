@@ -4,6 +4,9 @@
 // A token is kept only as its SHA-256; the token itself is in one review and gone with it. Answers
 // are kept for seconds, so a revoked token opens nothing for longer than that.
 //
+// A token that says it is for the agents' audience is reviewed for that audience, and proves the
+// node of the pod that it is bound to (agent_tokens.h), never its service account.
+//
 // When the host cannot be asked the outcome is `unavailable`: the token is neither good nor wrong.
 #pragma once
 
@@ -12,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "delegation/agent_tokens.h"
 #include "delegation/answer_cache.h"
 #include "delegation/shared_questions.h"
 #include "identity/authenticator.h"
@@ -21,6 +25,8 @@ namespace fairlead::delegation {
 
 // Sends a review to the host cluster's path and returns its answer (RestClient::call).
 using PostReview = std::function<Task<Result<Json>>(std::string path, Json review)>;
+// Reads a pod of the host cluster.
+using GetPod = std::function<Task<Result<Json>>(std::string namespace_name, std::string name)>;
 
 struct TokenReviewLimits {
   Duration known_for = 10s;     // a token that proves a user
@@ -33,6 +39,9 @@ class DelegatedAuthenticator final : public identity::Authenticator {
  public:
   DelegatedAuthenticator(runtime::Runtime& runtime, PostReview post, TokenReviewLimits limits = {});
 
+  // Agents may prove their node by the token of their pod, from now on.
+  void accept_agents(AgentTokens rules, GetPod get_pod);
+
   std::optional<Result<identity::UserRef>> authenticate_now(
       const identity::AuthRequest& request) override;
   Task<Result<identity::UserRef>> authenticate(const identity::AuthRequest& request) override;
@@ -43,10 +52,14 @@ class DelegatedAuthenticator final : public identity::Authenticator {
  private:
   std::optional<Result<identity::UserRef>> known(const identity::Digest& key) const;
   // Null: it proves nobody.
-  Task<Result<identity::UserRef>> review(identity::Digest key, Json question);
+  Task<Result<identity::UserRef>> review(identity::Digest key, std::string token);
+  Task<Result<identity::UserRef>> ask_host(std::string token);
+  Task<Result<identity::UserRef>> node_of(const Json& review, identity::UserRef account);
 
   runtime::Runtime& runtime_;
   PostReview post_;
+  std::optional<AgentTokens> agents_;
+  GetPod get_pod_;
   AnswerCache<identity::UserRef> known_;
   AnswerCache<bool> unknown_;
   std::uint64_t reviews_ = 0;

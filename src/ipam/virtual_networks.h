@@ -31,6 +31,7 @@ class VirtualNetworks {
   Task<void> run();
 
   const NetworkIndex& index() const { return index_; }
+  QuarantineKeeper& quarantine() { return quarantine_; }
 
  private:
   runtime::Runtime& runtime_;

@@ -128,6 +128,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   std::unique_ptr<delegation::HostCluster> host;
   if (config.aggregated()) {
     FL_CO_TRY(host, open_host(runtime, config.flags.host_kubeconfig));
+    if (config.agent_tokens) host->accept_agents(*config.agent_tokens);
   }
   const resource::Catalog& catalog =
       host ? resource::fairlead_catalog() : resource::builtin_catalog();
@@ -165,6 +166,10 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   std::optional<controllers::NamespaceTerminator> namespaces;
   if (host) {
     api.writer().add_admission(host->namespaces());
+    host->nodes().serve([&networks] { return networks.quarantine().reporting_nodes(); },
+                        [&networks](std::string node) {
+                          return networks.quarantine().forget_node(std::move(node));
+                        });
     register_host_metrics(metrics, *host);
   } else {
     const double joins = config.flags.joins_per_second;
