@@ -6,6 +6,9 @@
 // knows yet are reviewed on the account of the address they come from and leave room for those that
 // proved a user within the last hour: guessing takes nobody's place but the guesser's.
 //
+// A token that says it is for the agents' audience is reviewed for that audience, and proves the
+// node of the pod that it is bound to (agent_tokens.h), never its service account.
+//
 // When the host cannot be asked the outcome is `unavailable`: the token is neither good nor wrong.
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "delegation/agent_tokens.h"
 #include "delegation/answer_cache.h"
 #include "delegation/shared_questions.h"
 #include "identity/authenticator.h"
@@ -23,6 +27,8 @@ namespace fairlead::delegation {
 
 // Sends a review to the host cluster's path and returns its answer (RestClient::call).
 using PostReview = std::function<Task<Result<Json>>(std::string path, Json review)>;
+// Reads a pod of the host cluster.
+using GetPod = std::function<Task<Result<Json>>(std::string namespace_name, std::string name)>;
 
 struct TokenReviewLimits {
   Duration known_for = 10s;     // a token that proves a user
@@ -36,6 +42,9 @@ class DelegatedAuthenticator final : public identity::Authenticator {
  public:
   DelegatedAuthenticator(runtime::Runtime& runtime, PostReview post, TokenReviewLimits limits = {});
 
+  // Agents may prove their node by the token of their pod, from now on.
+  void accept_agents(AgentTokens rules, GetPod get_pod);
+
   std::optional<Result<identity::UserRef>> authenticate_now(
       const identity::AuthRequest& request) override;
   Task<Result<identity::UserRef>> authenticate(const identity::AuthRequest& request) override;
@@ -47,10 +56,14 @@ class DelegatedAuthenticator final : public identity::Authenticator {
  private:
   std::optional<Result<identity::UserRef>> known(const identity::Digest& key) const;
   // Null: it proves nobody.
-  Task<Result<identity::UserRef>> review(identity::Digest key, Json question);
+  Task<Result<identity::UserRef>> review(identity::Digest key, std::string token);
+  Task<Result<identity::UserRef>> ask_host(std::string token);
+  Task<Result<identity::UserRef>> node_of(const Json& review, identity::UserRef account);
 
   runtime::Runtime& runtime_;
   PostReview post_;
+  std::optional<AgentTokens> agents_;
+  GetPod get_pod_;
   AnswerCache<identity::UserRef> known_;
   AnswerCache<bool> unknown_;
   AnswerCache<bool> proven_;

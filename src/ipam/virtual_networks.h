@@ -35,6 +35,7 @@ class VirtualNetworks {
   const NetworkIndex& index() const { return index_; }
   // For others who tell of what happens.
   client::EventRecorder& events() { return events_; }
+  QuarantineKeeper& quarantine() { return quarantine_; }
 
  private:
   runtime::Runtime& runtime_;

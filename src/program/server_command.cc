@@ -78,6 +78,17 @@ void add_identity_flags(CLI::App& command, ServerFlags& flags) {
           "are the host's, only fairlead.dev is served")
       ->group("Identity");
   command
+      .add_option("--agent-token-audience", flags.agent_token_audience,
+                  "With --host-kubeconfig: a token for this audience, bound to a pod of "
+                  "--agent-service-account, proves the node that the pod runs on; default: agents "
+                  "need the kubelet's certificate")
+      ->group("Identity");
+  command
+      .add_option("--agent-service-account", flags.agent_service_account,
+                  "The agents' service account there, NAMESPACE/NAME")
+      ->capture_default_str()
+      ->group("Identity");
+  command
       .add_flag("--anonymous-auth,!--no-anonymous-auth", flags.anonymous,
                 "Requests without credentials see health and version")
       ->group("Identity");

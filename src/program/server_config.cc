@@ -45,6 +45,19 @@ Result<Duration> up_to_an_hour(std::string_view flag, double seconds) {
   return to_duration(seconds);
 }
 
+Result<std::optional<delegation::AgentTokens>> check_agent_tokens(const ServerFlags& flags) {
+  if (flags.agent_token_audience.empty()) return std::nullopt;
+  if (flags.host_kubeconfig.empty())
+    return fail(Code::invalid,
+                "--agent-token-audience: needs --host-kubeconfig, the cluster that reviews tokens");
+  Result<delegation::AgentTokens> tokens =
+      delegation::parse_agent_tokens(flags.agent_token_audience, flags.agent_service_account);
+  if (!tokens)
+    return fail(std::move(tokens).error().context("--agent-service-account " +
+                                                  flags.agent_service_account));
+  return std::move(*tokens);
+}
+
 }  // namespace
 
 Result<StoreChoice> parse_store(const std::string& text, const std::string& data) {
@@ -95,6 +108,7 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
     return fail(Code::invalid, "--node-grace-seconds: must be between 1 and 3600");
   config.node_grace = to_duration(flags.node_grace_seconds);
   FL_TRY(config.limits, check_limits(flags));
+  FL_TRY(config.agent_tokens, check_agent_tokens(flags));
   config.flags = std::move(flags);
   return config;
 }

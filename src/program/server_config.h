@@ -1,12 +1,14 @@
 // What `fairlead server` was asked for: flags, read and checked. Errors name the flag.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apiserver/audit_log.h"
 #include "base/result.h"
+#include "delegation/agent_tokens.h"
 #include "http/server.h"
 #include "runtime/stream.h"
 #include "runtime/time.h"
@@ -26,7 +28,9 @@ struct ServerFlags {
   std::string client_ca_file;
   std::string requestheader_client_ca_file;
   std::vector<std::string> requestheader_allowed_names;
-  std::string host_kubeconfig;  // a file, or kInCluster; empty: this server stands alone
+  std::string host_kubeconfig;       // a file, or kInCluster; empty: this server stands alone
+  std::string agent_token_audience;  // empty: agents do not prove themselves by tokens
+  std::string agent_service_account = "fairlead-system/fairlead-agent";
   std::string audit_log;
   std::string audit_level = "metadata";
   std::string log_format = "text";
@@ -69,6 +73,7 @@ struct ServerConfig {
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
   Duration shutdown_delay = 0s;
+  std::optional<delegation::AgentTokens> agent_tokens;
   Duration drain = 10s;
   Duration lock_wait = 120s;
   Duration node_grace = 40s;

@@ -168,6 +168,7 @@ Task<void> ServerProgram::give_back_now_and_then() {
 Result<> ServerProgram::make_api() {
   if (config_.aggregated()) {
     FL_TRY(host_, open_host(runtime_, config_.flags.host_kubeconfig));
+    if (config_.agent_tokens) host_->accept_agents(*config_.agent_tokens);
   }
   catalog_ = host_ ? &resource::fairlead_catalog() : &resource::builtin_catalog();
   cache_.emplace(runtime_, *opened_->store, *catalog_);
@@ -218,6 +219,10 @@ void ServerProgram::make_controllers() {
   expirer_.emplace(runtime_, *catalog_, *cache_, writer);
   if (host_) {
     writer.add_admission(host_->namespaces());
+    host_->nodes().serve([this] { return networks_->quarantine().reporting_nodes(); },
+                         [this](std::string node) {
+                           return networks_->quarantine().forget_node(std::move(node));
+                         });
     register_host_metrics(metrics_, *host_);
     return;
   }
