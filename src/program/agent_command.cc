@@ -21,7 +21,8 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kRenewalInterval = 1h;
-constexpr Duration kGiveBackInterval = 30s;
+constexpr Duration kGiveBackInterval = 30s;  // at least that often
+constexpr Duration kAfterAudit = 1s;
 constexpr const char* kClaims = "/run/fairlead/agents.lock";
 
 int report(const Error& error) {
@@ -39,12 +40,18 @@ Task<void> tell_when_ready(AgentProgram& program, std::string fabric) {
   std::fflush(stdout);
 }
 
-// An agent is on every node, and mostly has nothing to do.
-Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program) {
-  Result<> awake = co_await program.agent().wait_ready();
-  while (awake) {
+Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wait(); }
+
+// An agent is on every node, and mostly has nothing to do but to look whether all is well.
+Task<void> stay_small(runtime::Runtime& runtime, runtime::Signal& audited) {
+  for (;;) {
+    Task<Result<>> waiting = notified(audited);
+    const Result<> audit =
+        co_await runtime::with_timeout(runtime, kGiveBackInterval, std::move(waiting));
+    if (!audit && audit.error().code != Code::timeout) co_return;
+    // What follows an audit is over then: statuses, reports.
+    if (Result<> slept = co_await runtime::sleep(runtime, kAfterAudit); !slept) co_return;
     give_back_memory();
-    awake = co_await runtime::sleep(runtime, kGiveBackInterval);
   }
 }
 
@@ -77,12 +84,14 @@ Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, Age
                             .mtu = flags.mtu};
   FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric, make_fabric(runtime, choice));
   runtime::EpollProcesses processes(runtime);
+  runtime::Signal audited;
+  config.agent.audited = [&audited] { audited.notify(); };
   FL_CO_TRY(const std::unique_ptr<AgentProgram> program,
             AgentProgram::open(runtime, processes, *fabric, std::move(config)));
   runtime::Scope scope(runtime);
   scope.spawn(program->run());
   scope.spawn(tell_when_ready(*program, flags.fabric));
-  scope.spawn(stay_small(runtime, *program));
+  scope.spawn(stay_small(runtime, audited));
   scope.spawn(keep_credentials(runtime, *program, flags));
   const Result<int> signal = co_await runtime.next_signal();
   if (signal) log::info("stopping", {{"signal", *signal}});
