@@ -21,8 +21,8 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kRenewalInterval = 1h;
-constexpr Duration kGiveBackInterval = 30s;  // at least that often
-constexpr Duration kAfterAudit = 1s;
+constexpr Duration kGiveBackInterval = 5s;  // at least that often
+constexpr Duration kAfterAudit = 300ms;
 constexpr const char* kClaims = "/run/fairlead/agents.lock";
 
 int report(const Error& error) {
