@@ -245,7 +245,7 @@ class Story:
         beside = self.pinger("u3", "u1", self.ip)
         self.beside = {beside.name} if quiet else set()
         self.pingers.append(beside)
-        self.dark, self.full, self.changes = judge.Dark(), {}, 0
+        self.dark, self.full, self.changes = judge.Dark(), {}, {}
         for pinger in self.pingers:
             until(60, f"answer for {pinger.name}", pinger.answered)
         self.churn, self.watcher = Churn(self.lab, self.lab.nodes[quiet:], seed), Watcher(self.lab)
@@ -333,11 +333,13 @@ class Story:
 
     def interface_changes(self):
         """How often a switch got or lost an interface where the churn's come and go, since the last time."""
-        count = 0
+        grown = 0
         for node in self.lab.nodes if self.fabric == "ovs" else []:
             with open(f"{self.lab.folder}/{node}-vswitchd.log") as log:
-                count += len(re.findall(r"bridge fairlead: (?:added|deleted) interface", log.read()))
-        grown, self.changes = count - self.changes, count
+                count = len(re.findall(r"bridge fairlead: (?:added|deleted) interface", log.read()))
+            before = self.changes.get(node, 0)
+            grown += count - before if count >= before else count  # a new log
+            self.changes[node] = count
         return grown
 
     def fault(self, what, begin, end, operations=25, switches=()):
