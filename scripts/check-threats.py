@@ -2,7 +2,7 @@
 """Checks that every test that THREATS.md names exists.
 
 A name in backticks is a unit test ("Suite.Name"), an attack ("attack:name", a function in tests/e2e/attack), or
-a script of tests/e2e ("name.sh"). Every row of a table with a column "shown by" must name at least one.
+a script of tests/e2e or tests/netns ("name.sh"). Every row of a table with a column "shown by" must name at least one.
 """
 
 import pathlib
@@ -15,8 +15,8 @@ NAMED = re.compile(r"`([A-Z]\w+\.\w+|attack:\w+|\w+\.sh)`")
 
 
 def known_tests():
-    names = {path.name for path in (ROOT / "tests" / "e2e").glob("*.sh")}
-    for source in [*ROOT.glob("src/*/*_test.cc"), *ROOT.glob("sim/*_test.cc")]:
+    names = {path.name for folder in ("e2e", "netns") for path in (ROOT / "tests" / folder).glob("*.sh")}
+    for source in [*ROOT.glob("src/**/*_test.cc"), *ROOT.glob("sim/*_test.cc")]:
         names |= {".".join(match) for match in UNIT.findall(source.read_text())}
     attacks = "\n".join(path.read_text() for path in (ROOT / "tests" / "e2e" / "attack").glob("*.py"))
     return names | {f"attack:{name}" for name in re.findall(r"^def (\w+)\(target\)", attacks, re.MULTILINE)}

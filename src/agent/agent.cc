@@ -262,6 +262,7 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
 void Agent::audited(bool clean) {
   if (clean && !std::exchange(clean_, true)) ready_signal_.notify();
   for (const auto& [uid, own] : own_) statuses_.add(uid);
+  if (options_.audited) options_.audited();
   if (std::exchange(ready_, true)) return;
   log::info("agent ready", {{"node", options_.node},
                             {"local", view_.local_count()},
@@ -298,12 +299,12 @@ std::optional<StatusWrite> Agent::plan_status(const std::string& uid) const {
   const auto at = own_.find(uid);
   // Before all is known a conflict may only seem to be one.
   if (at == own_.end() || at->second.gone || !complete_) return std::nullopt;
+  const HostStatus& known = at->second.known;
   const HostStatus wanted = wanted_status(at->second);
-  std::optional<Json> patch = plan_status_patch(uid, at->second.known, wanted);
+  std::optional<Json> patch = plan_status_patch(uid, known, wanted);
   if (!patch) return std::nullopt;
-  return StatusWrite{.subject = at->second.attachment,
-                     .patch = std::move(*patch),
-                     .with_errors = !wanted.errors.empty()};
+  return StatusWrite{
+      .subject = at->second.attachment, .patch = std::move(*patch), .news = news_of(known, wanted)};
 }
 
 void Agent::status_written(const Json& object) {

@@ -56,6 +56,8 @@ struct AgentOptions {
   // Told whatever the fabric has come to carry, but for what was there before its network became
   // relevant here. For loads.
   std::function<void(const Attachment&)> carried;
+  // Told after every audit, which takes more memory than anything else.
+  std::function<void()> audited;
 };
 
 class Agent final : AttachmentEvents, Carrier::Listener {

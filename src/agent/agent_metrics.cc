@@ -53,6 +53,11 @@ AgentMetrics::AgentMetrics(metrics::Registry& registry)
           "fairlead_agent_last_client_write_to_status_update_latency_seconds",
           "From the last write of a client to the status that tells the interface.",
           {"last_client_wr"}, write_bounds())),
+      to_hook_report_(
+          registry.histograms("fairlead_agent_last_client_write_to_hook_report_latency_seconds",
+                              "From the last write of a client to the status that tells how "
+                              "postCreateExec ended.",
+                              {"last_client_wr"}, write_bounds())),
       status_latency_(registry.histograms("fairlead_agent_attachment_status_latency_seconds",
                                           "How long writing a status took.", {"statusErr", "err"},
                                           write_bounds())),
@@ -77,11 +82,13 @@ void AgentMetrics::carried(const Attachment& subject, WallTime now) {
     from_implemented_.with({last}).observe(seconds(now - *subject.implemented));
 }
 
-void AgentMetrics::status_written(const Attachment& subject, bool with_errors,
+void AgentMetrics::status_written(const Attachment& subject, const StatusNews& news,
                                   std::string_view outcome, Duration took, WallTime now) {
-  status_latency_.with({with_errors ? "err" : "ok", std::string(outcome)}).observe(seconds(took));
-  if (outcome == "ok" && !with_errors && subject.asked)
-    to_status_.with({last_write(subject)}).observe(seconds(now - *subject.asked));
+  status_latency_.with({news.errors ? "err" : "ok", std::string(outcome)}).observe(seconds(took));
+  if (outcome != "ok" || !subject.asked) return;
+  const double since_asked = seconds(now - *subject.asked);
+  if (news.interface && !news.errors) to_status_.with({last_write(subject)}).observe(since_asked);
+  if (news.hook) to_hook_report_.with({last_write(subject)}).observe(since_asked);
 }
 
 void AgentMetrics::fabric_call(std::string_view operation, bool ok, Duration took) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "agent/attachment.h"
+#include "agent/host_status.h"
 #include "base/metrics.h"
 #include "client/work_queue_metrics.h"
 #include "runtime/time.h"
@@ -18,7 +19,7 @@ class AgentMetrics {
 
   // `subject` became carried at `now`.
   void carried(const Attachment& subject, WallTime now);
-  void status_written(const Attachment& subject, bool with_errors, std::string_view outcome,
+  void status_written(const Attachment& subject, const StatusNews& news, std::string_view outcome,
                       Duration took, WallTime now);
   void fabric_call(std::string_view operation, bool ok, Duration took);
   void heartbeat(bool ok);
@@ -41,6 +42,7 @@ class AgentMetrics {
   metrics::Family<metrics::Histogram>& to_remote_;
   metrics::Family<metrics::Histogram>& from_implemented_;
   metrics::Family<metrics::Histogram>& to_status_;
+  metrics::Family<metrics::Histogram>& to_hook_report_;
   metrics::Family<metrics::Histogram>& status_latency_;
   metrics::Family<metrics::Histogram>& fabric_latency_;
   metrics::Family<metrics::Histogram>& hook_duration_;

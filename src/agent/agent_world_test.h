@@ -28,19 +28,19 @@ inline const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "netw
 inline const client::ResourceName kNodes{"", "v1", "nodes", false};
 inline const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
-// Programs that do nothing, or nothing for ever, and are remembered.
+// Programs that do nothing, or nothing until they are let go, and are remembered.
 class RememberedProcesses final : public runtime::Processes {
  public:
   Task<Result<runtime::ProcessEnd>> run(runtime::Command command) override {
     commands.push_back(command.arguments);
-    runtime::Signal never;
     if (hanging) {
-      FL_CO_CHECKED(co_await never.wait());
+      FL_CO_CHECKED(co_await let_go.wait());
     }
     co_return runtime::ProcessEnd{.status = 3, .output = "hello"};
   }
   std::vector<std::vector<std::string>> commands;
   bool hanging = false;
+  runtime::Signal let_go;
 };
 
 // Remembers what was asked for, and hands it on.

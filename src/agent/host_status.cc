@@ -40,4 +40,11 @@ std::optional<Json> plan_status_patch(const std::string& uid, const HostStatus& 
   return Json(JsonObject{{"metadata", JsonObject{{"uid", uid}}}, {"status", std::move(status)}});
 }
 
+StatusNews news_of(const HostStatus& known, const HostStatus& wanted) {
+  const bool moved = known.interface != wanted.interface || known.host != wanted.host;
+  return {.interface = moved && !wanted.interface.empty(),
+          .hook = wanted.report && report_json(known.report) != report_json(wanted.report),
+          .errors = !wanted.errors.empty()};
+}
+
 }  // namespace fairlead::agent

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/host_address.h"
 #include "bench/settings.h"
 #include "program/admin_access.h"
 #include "program/join_files.h"
@@ -71,8 +72,8 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
                 "--host-ip: needed, the address that other nodes send tunnelled packets to");
   const Result<Ip> host = Ip::parse(flags.host_ip);
   if (!host) return fail(host.error().context("--host-ip " + flags.host_ip));
-  if (!host->is_unicast())
-    return fail(Code::invalid, "--host-ip " + flags.host_ip + ": must be a unicast address");
+  if (const std::string_view problem = host_address_problem(*host); !problem.empty())
+    return fail(Code::invalid, "--host-ip " + flags.host_ip + ": " + std::string(problem));
   config.agent.host = *host;
   if (flags.kubeconfig.empty() == flags.join_dir.empty())
     return fail(Code::invalid, "one of --kubeconfig and --join-dir must be given");

@@ -11,20 +11,27 @@ namespace fairlead::program {
 namespace {
 
 constexpr Duration kRenewalInterval = 1h;
-constexpr Duration kGiveBackInterval = 30s;
+constexpr Duration kGiveBackInterval = 5s;  // at least that often
+constexpr Duration kAfterAudit = 300ms;
 
 Task<void> tell_when_ready(AgentProgram& program, const AgentSurroundings& surroundings) {
   const Result<> ready = co_await program.agent().wait_ready();
   if (ready) surroundings.tell_ready(program);
 }
 
-// An agent is on every node, and mostly has nothing to do.
-Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program,
+Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wait(); }
+
+// An agent is on every node, and mostly has nothing to do but to look whether all is well.
+Task<void> stay_small(runtime::Runtime& runtime, runtime::Signal& audited,
                       const AgentSurroundings& surroundings) {
-  Result<> awake = co_await program.agent().wait_ready();
-  while (awake) {
+  for (;;) {
+    Task<Result<>> waiting = notified(audited);
+    const Result<> audit =
+        co_await runtime::with_timeout(runtime, kGiveBackInterval, std::move(waiting));
+    if (!audit && audit.error().code != Code::timeout) co_return;
+    // What follows an audit is over then: statuses, reports.
+    if (Result<> slept = co_await runtime::sleep(runtime, kAfterAudit); !slept) co_return;
     surroundings.give_back_memory();
-    awake = co_await runtime::sleep(runtime, kGiveBackInterval);
   }
 }
 
@@ -53,13 +60,15 @@ Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, Ag
 
 Task<Result<>> run_agent(runtime::Runtime& runtime, AgentConfig config, AgentFlags flags,
                          AgentSurroundings surroundings, StopRequest& stop) {
+  runtime::Signal audited;
+  config.agent.audited = [&audited] { audited.notify(); };
   FL_CO_TRY(
       const std::unique_ptr<AgentProgram> program,
       AgentProgram::open(runtime, surroundings.processes, surroundings.fabric, std::move(config)));
   runtime::Scope scope(runtime);
   scope.spawn(program->run());
   scope.spawn(tell_when_ready(*program, surroundings));
-  scope.spawn(stay_small(runtime, *program, surroundings));
+  scope.spawn(stay_small(runtime, audited, surroundings));
   scope.spawn(keep_credentials(runtime, *program, flags));
   while (!stop.asked())
     if (Result<> woken = co_await stop.changed().wait(); !woken) break;

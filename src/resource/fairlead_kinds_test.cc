@@ -226,9 +226,13 @@ TEST(NetworkAttachment, StatusIsChecked) {
     return write(kind, next, &old, Write::update_status).errors.size();
   };
   EXPECT_EQ(errors(R"({"ipv4":"","macAddress":"","hostIP":""})"), 0u);
+  EXPECT_EQ(errors(R"({"hostIP":"192.0.2.1"})") + errors(R"({"hostIP":"2001:db8::1"})"), 0u);
   for (const std::string_view bad :
        {R"({"ipv4":"x"})", R"({"ipv4":"fd00::1"})", R"({"ipv6":"10.0.0.1"})",
-        R"({"macAddress":"02:00"})", R"({"hostIP":"h"})", R"({"addressVNI":16777216})",
+        R"({"macAddress":"02:00"})", R"({"hostIP":"h"})", R"({"hostIP":"224.0.0.1"})",
+        R"({"hostIP":"255.255.255.255"})", R"({"hostIP":"0.0.0.0"})", R"({"hostIP":"127.0.0.1"})",
+        R"({"hostIP":"ff02::1"})", R"({"hostIP":"::"})", R"({"hostIP":"::1"})",
+        R"({"hostIP":"::ffff:224.0.0.1"})", R"({"hostIP":"fe80::1"})", R"({"addressVNI":16777216})",
         R"({"addressVNI":-1})", R"({"postCreateExecReport":{"startTime":"now"}})",
         R"({"errors":[]})"}) {
     EXPECT_EQ(errors(bad), 1u) << bad;

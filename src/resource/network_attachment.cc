@@ -1,5 +1,6 @@
 #include "resource/network_attachment.h"
 
+#include "base/host_address.h"
 #include "base/ip.h"
 #include "resource/columns.h"
 #include "resource/fairlead_kind.h"
@@ -67,7 +68,16 @@ void check_command(const Json& object, const std::string& field, FieldErrors& er
   }
 }
 
-FieldErrors validate(const Json& object, const Json*, Write write) {
+void check_host(const Json& object, const Json* old, FieldErrors& errors) {
+  static const std::string field = "status.hostIP";
+  const std::string_view text = wire::find_string(object, field);
+  if (old && wire::find_string(*old, field) == text) return;
+  const auto ip = Ip::parse(text);
+  const std::string_view problem = ip ? host_address_problem(*ip) : std::string_view();
+  if (!problem.empty()) errors.push_back(invalid(field, Json(text), std::string(problem)));
+}
+
+FieldErrors validate(const Json& object, const Json* old, Write write) {
   FieldErrors errors;
   if (write == Write::create) {
     check_name(object, "spec.node", errors);
@@ -76,6 +86,8 @@ FieldErrors validate(const Json& object, const Json*, Write write) {
     check_fixed_address(object, "spec.fixedIPv6", errors);
     check_command(object, "spec.postCreateExec", errors);
   }
+  // Whatever is there, other nodes send packets to it.
+  if (write == Write::update_status) check_host(object, old, errors);
   if (write != Write::update_status) check_command(object, "spec.postDeleteExec", errors);
   return errors;
 }
