@@ -33,6 +33,7 @@ AttachmentLoad::AttachmentLoad(runtime::Runtime& runtime, const Target& target,
       settings_(std::move(settings)),
       run_(std::move(run)),
       board_(board),
+      objects_(run_, settings_, networks_),
       control_(make_http1_connection(runtime_, target_)),
       watcher_(make_http2_client(runtime_, target_)),
       figures_(settings_.attachments),
@@ -55,59 +56,21 @@ AttachmentLoad::AttachmentLoad(runtime::Runtime& runtime, const Target& target,
   board_->begin(run_, figures_.warm_up);
 }
 
-std::string AttachmentLoad::name_of(std::uint64_t attachment) const {
-  return fmt::format("{}-{}", run_, attachment);
-}
-
-std::string AttachmentLoad::subnet_name(std::size_t network, std::size_t subnet) const {
-  std::string name = fmt::format("{}-net-{}", run_, network);
-  if (settings_.subnets_per_network > 1) name += static_cast<char>('a' + subnet);
-  return name;
-}
-
-Json AttachmentLoad::subnet_object(std::size_t network, std::size_t subnet) const {
-  const PlannedNetwork& planned = networks_[network];
-  return JsonObject{
-      {"apiVersion", "fairlead.dev/v1alpha1"},
-      {"kind", "Subnet"},
-      {"metadata", JsonObject{{"name", subnet_name(network, subnet)}}},
-      {"spec", JsonObject{{"vni", planned.vni}, {"ipv4", planned.blocks[subnet].to_string()}}}};
-}
-
-// What its node runs: it pings the newest guest that is there, nobody if it is the first.
-Json AttachmentLoad::hook(const Step& step) {
-  Life& life = figures_.lives[step.attachment];
-  life.wants_test = true;
-  life.peer = events_.newest_guest(step.network);
-  std::string peer;
-  if (life.peer) {
-    Life& guest = figures_.lives[*life.peer];
-    ++guest.pingers;
-    peer = guest.ip;
-  }
-  return JsonArray{settings_.ping_program,
-                   "up",
-                   "${ifname}",
-                   "${ipv4}",
-                   peer,
-                   std::to_string(settings_.ping_count)};
-}
-
+// On a node that is drawn or whose turn it is; it pings the newest guest that is there.
 Json AttachmentLoad::attachment_object(const Step& step) {
   Life& life = figures_.lives[step.attachment];
   const std::uint64_t turn = settings_.round_robin ? step.attachment : runtime_.random();
   life.node = static_cast<std::uint32_t>(turn % settings_.nodes.size());
   life.network = static_cast<std::uint32_t>(step.network);
-  JsonObject spec{{"node", settings_.nodes[life.node]},
-                  {"subnet", subnet_name(step.network, step.subnet)}};
-  if (step.tested) {
-    spec["postCreateExec"] = hook(step);
-    spec["postDeleteExec"] = JsonArray{settings_.ping_program, "down", "${ifname}"};
+  life.wants_test = step.tested;
+  std::string peer;
+  if (step.tested) life.peer = events_.newest_guest(step.network);
+  if (life.peer) {
+    Life& guest = figures_.lives[*life.peer];
+    ++guest.pingers;
+    peer = guest.ip;
   }
-  return JsonObject{{"apiVersion", "fairlead.dev/v1alpha1"},
-                    {"kind", "NetworkAttachment"},
-                    {"metadata", JsonObject{{"name", name_of(step.attachment)}}},
-                    {"spec", std::move(spec)}};
+  return objects_.attachment(step, settings_.nodes[life.node], peer);
 }
 
 Task<Result<std::vector<std::string>>> AttachmentLoad::list_nodes() {
@@ -149,7 +112,7 @@ Task<Result<>> AttachmentLoad::make_subnets() {
     const std::size_t subnet = i % settings_.subnets_per_network;
     const Call call{.method = "POST",
                     .target = subnets_path_,
-                    .body = wire::encode_json(subnet_object(network, subnet)),
+                    .body = wire::encode_json(objects_.subnet(network, subnet)),
                     .want_body = true};
     FL_CO_TRY(const Answer answer, co_await control_->exchange(call));
     if (answer.status >= 300) co_return fail(refused("create subnet", answer));
@@ -222,9 +185,9 @@ void AttachmentLoad::stop_on_failure() {
 Task<void> AttachmentLoad::carry_out(Connection& connection, const Step& step, Instant due) {
   Life& life = figures_.lives[step.attachment];
   const bool creates = step.kind == Step::Kind::create;
-  Call call{
-      .method = creates ? "POST" : "DELETE",
-      .target = creates ? attachments_path_ : attachments_path_ + "/" + name_of(step.attachment)};
+  Call call{.method = creates ? "POST" : "DELETE",
+            .target = creates ? attachments_path_
+                              : attachments_path_ + "/" + objects_.name(step.attachment)};
   if (creates) call.body = wire::encode_json(attachment_object(step));
   (creates ? life.due : life.remove_due) = due;
   if (creates && board_) board_->set_due(step.attachment, due);
@@ -232,7 +195,7 @@ Task<void> AttachmentLoad::carry_out(Connection& connection, const Step& step, I
   metrics_.answered(creates, answer ? answer->status : 0);
   if (!answer || answer->status >= 300) {
     (creates ? figures_.failed_creates : figures_.failed_removes)
-        .add(name_of(step.attachment) + ": " +
+        .add(objects_.name(step.attachment) + ": " +
              (answer ? fmt::format("{} {}", answer->status, answer->body.substr(0, 400))
                      : answer.error().to_string()));
     stop_on_failure();
@@ -291,6 +254,7 @@ Task<void> AttachmentLoad::work(std::size_t worker, std::size_t end) {
       due = start_ + times_[index - phase_begin_];
       figures_.late += runtime_.now() > due + 100ms;
       if (!co_await runtime::sleep_until(runtime_, due)) co_return;
+      if (stopped_) co_return;
     }
     if (step.kind == Step::Kind::remove) events_.leave(step.attachment);
     if (!may_go(index)) {
@@ -484,7 +448,7 @@ Task<Result<>> AttachmentLoad::remove_attachments() {
   for (std::uint64_t i = 0; i < figures_.lives.size(); ++i) {
     const Life& life = figures_.lives[i];
     if (life.due == Instant{} || life.removed != Instant{}) continue;
-    const Call call{.method = "DELETE", .target = attachments_path_ + "/" + name_of(i)};
+    const Call call{.method = "DELETE", .target = attachments_path_ + "/" + objects_.name(i)};
     FL_CO_CHECKED(co_await control_->exchange(call));
   }
   co_return Result<>{};
@@ -497,8 +461,8 @@ Task<Result<>> AttachmentLoad::clean_up() {
   for (std::size_t i = 0; i < networks_.size() * settings_.subnets_per_network; ++i) {
     const Call call{.method = "DELETE",
                     .target = subnets_path_ + "/" +
-                              subnet_name(i / settings_.subnets_per_network,
-                                          i % settings_.subnets_per_network)};
+                              objects_.subnet_name(i / settings_.subnets_per_network,
+                                                   i % settings_.subnets_per_network)};
     FL_CO_CHECKED(co_await control_->exchange(call));
   }
   co_return Result<>{};

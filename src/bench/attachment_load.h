@@ -19,6 +19,7 @@
 
 #include "bench/attachment_events.h"
 #include "bench/attachment_figures.h"
+#include "bench/attachment_objects.h"
 #include "bench/connection.h"
 #include "bench/driver_metrics.h"
 #include "bench/metrics_page.h"
@@ -51,10 +52,6 @@ class AttachmentLoad {
   std::vector<std::string> problems() const { return figures_.errors(); }
 
  private:
-  std::string name_of(std::uint64_t attachment) const;
-  std::string subnet_name(std::size_t network, std::size_t subnet) const;
-  Json subnet_object(std::size_t network, std::size_t subnet) const;
-  Json hook(const Step& step);
   Json attachment_object(const Step& step);
   Task<Result<std::vector<std::string>>> list_nodes();
   Task<Result<>> make_subnets();
@@ -85,6 +82,7 @@ class AttachmentLoad {
   AttachmentSettings settings_;
   std::string run_;
   AgentBoard* board_;
+  AttachmentObjects objects_;
   std::string subnets_path_, attachments_path_;
   std::unique_ptr<Connection> control_;
   std::vector<std::unique_ptr<Connection>> workers_;
