@@ -111,8 +111,9 @@ int run_command_line(std::vector<std::string> words, std::ostream& out, std::ost
   std::ranges::reverse(words);  // as CLI11 wants them
   try {
     app.parse(std::move(words));
-  } catch (const CLI::Success& success) {
-    return app.exit(success, out, err);  // --help, --version
+  } catch (const CLI::Success& success) {  // --help, --version
+    if (!chosen(app).remaining(true).empty()) return refuse(app, success, err);
+    return app.exit(success, out, err);
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, err);
   }
