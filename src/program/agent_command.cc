@@ -100,7 +100,11 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--node", flags->node, "Name of this node; default: what it joined as");
   command->add_option("--host-ip", flags->host_ip,
                       "This node's address, to which others send tunnelled packets");
-  command->add_option("--fabric", flags->fabric, "What carries the networks")
+  command
+      ->add_option(
+          "--fabric", flags->fabric,
+          "What carries the networks: vxlan (the kernel alone), ovs (Open vSwitch), or log, which "
+          "makes nothing and only says what it was asked for")
       ->check(CLI::IsMember(fabric_names()))
       ->capture_default_str();
   command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
@@ -132,7 +136,8 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->footer(
       "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"
       "Examples:\n"
-      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric log\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric ovs\n"
       "  fairlead agent --node rack1-7 --host-ip 10.0.0.7 --kubeconfig node.kubeconfig \\\n"
       "    --allowed-program /usr/local/bin/plug --hook-timeout 10s");
   command->callback([flags, &exit_status] { exit_status = run(*flags); });

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/log_line.h"
+#include "program/exit_status.h"
 
 namespace fairlead::program {
 
@@ -24,12 +25,9 @@ void announce(std::string_view program, const std::string& sentence, log::Fields
 }
 
 int report_failure(std::string_view program, const Error& error) {
-  if (log::format() == log::Format::json) {
-    log::error(std::string(program) + " ends", {{"error", error.message}});
-  } else {
-    std::fprintf(stderr, "%s: %s\n", std::string(program).c_str(), error.message.c_str());
-  }
-  return 1;
+  if (log::format() != log::Format::json) return report(program, error);
+  log::error(std::string(program) + " ends", {{"error", error.message}});
+  return exit_status_of(error);
 }
 
 }  // namespace fairlead::program

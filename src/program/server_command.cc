@@ -156,6 +156,7 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--audit-log", flags->audit_log,
                       "File for audit records, - for standard output");
   command->add_option("--audit-level", flags->audit_level, "metadata or request")
+      ->check(CLI::IsMember({"metadata", "request"}))
       ->capture_default_str();
   command->add_option("--log-format", flags->log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
