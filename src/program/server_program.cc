@@ -231,6 +231,7 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   if (ready) {
     scope.spawn(identity->maintain());
     scope.spawn(compact_now_and_then(runtime, opened));
+    scope.spawn(opened.keep());
     scope.spawn(give_back_now_and_then(runtime));
     scope.spawn(garbage.run());
     scope.spawn(networks.run());
