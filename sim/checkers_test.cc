@@ -130,5 +130,21 @@ TEST(DurabilityChecker, FindsEachViolation) {
   EXPECT_EQ(checker.check({{"a", {2, "2"}}, {"c", {2, "1"}}}).size(), 1u) << "version given twice";
 }
 
+// Transactions are whole or absent, in one place.
+TEST(AtomicityChecker, FindsHalfATransaction) {
+  AtomicityChecker checker;
+  const auto whole = checker.attempt(2);
+  checker.attempt(3);  // never made
+  checker.happened(whole, 7);
+  EXPECT_EQ(checker.check().size(), 1U);
+  checker.happened(whole, 7);
+  EXPECT_TRUE(checker.check().empty());
+  EXPECT_EQ(checker.whole_count(), 1U);
+  const auto scattered = checker.attempt(2);
+  checker.happened(scattered, 8);
+  checker.happened(scattered, 9);
+  EXPECT_EQ(checker.check().size(), 1U);
+}
+
 }  // namespace
 }  // namespace fairlead::sim
