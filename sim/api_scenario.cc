@@ -66,16 +66,35 @@ bool surely_refused(const Error& error) {
          error.code == Code::not_found || error.code == Code::invalid;
 }
 
+// Rivals may be in the way at any time; everything else needs a reason.
+void note_outcome(ApiStory& story, bool healed, const std::string& what, const Error* error) {
+  if (!error && healed) ++story.acknowledged_when_healed;
+  if (error && healed && !surely_refused(*error))
+    story.failed_without_reason.push_back(what +
+                                          " failed when nothing was wrong: " + error->to_string());
+}
+
 // One write of a key: created, replaced or deleted, by what the server has.
 Task<void> write_once(client::RestClient& api, ApiStory& story, std::string name, std::string value,
                       bool erase) {
+  const bool healed = story.healed;
   const Result<Json> current = co_await api.get(kConfigMaps, "default", name);
-  if (!current && current.error().code != Code::not_found) co_return;
+  if (!current && current.error().code != Code::not_found) {
+    note_outcome(story, healed, "get " + name, &current.error());
+    co_return;
+  }
   if (erase && current) {
     const auto operation = story.durability.attempt("default/" + name, std::nullopt);
     const Result<> removed = co_await api.remove(kConfigMaps, "default", name);
-    // A deletion's answer carries no version: it stays unknown unless it was refused.
+    // A deletion's answer carries no version. To the checker of durability it stays unknown unless
+    // it was refused; that it was carried out, later than what was there before, Truth checks.
     if (!removed && surely_refused(removed.error())) story.durability.refused(operation);
+    if (removed) {
+      ++story.acknowledged_deletions;
+      story.answers.push_back(
+          {.key = "default/" + name, .value = "", .version = version_of(*current), .erased = true});
+    }
+    note_outcome(story, healed, "delete " + name, removed ? nullptr : &removed.error());
     co_return;
   }
   const auto operation = story.durability.attempt("default/" + name, value);
@@ -96,6 +115,7 @@ Task<void> write_once(client::RestClient& api, ApiStory& story, std::string name
     story.durability.refused(operation);
     story.answers.push_back({.key = "default/" + name, .value = value});
   }
+  note_outcome(story, healed, "write " + name, written ? nullptr : &written.error());
 }
 
 }  // namespace
@@ -240,6 +260,7 @@ void Truth::happened(std::string_view key, store::Place place,
     made_[{event.key, *event.value}] = event.version;
   } else {
     contents_.erase(event.key);
+    last_erased_[event.key] = event.version;
   }
   history_.happened(std::move(event));
 }
@@ -247,6 +268,14 @@ void Truth::happened(std::string_view key, store::Place place,
 Violations Truth::check(const std::vector<ApiAnswer>& answers) const {
   Violations violations;
   for (const ApiAnswer& answer : answers) {
+    if (answer.erased) {
+      const auto erased = last_erased_.find(answer.key);
+      if (erased == last_erased_.end() || erased->second <= answer.version)
+        violations.push_back(
+            fmt::format("deletion of {} after version {} acknowledged and not made", answer.key,
+                        answer.version));
+      continue;
+    }
     const auto found = made_.find({answer.key, answer.value});
     const std::uint64_t made = found == made_.end() ? 0 : found->second;
     if (made == answer.version) continue;

@@ -34,6 +34,8 @@ struct ApiAnswer {
   std::string key;
   std::string value;          // of this one write only
   std::uint64_t version = 0;  // as acknowledged; 0: refused
+  // A deletion was acknowledged of the object that had `version`, or of a later one.
+  bool erased = false;
 };
 
 // What the programs tell the judges; kept across crashes of the machines.
@@ -46,6 +48,10 @@ struct ApiStory {
   std::uint64_t newest = 0;  // the highest version that was acknowledged to anybody
   Violations stale_reads;
   std::size_t reads = 0;
+  bool healed = false;  // nothing is wrong any more: what fails now has no excuse
+  Violations failed_without_reason;
+  std::size_t acknowledged_when_healed = 0;
+  std::size_t acknowledged_deletions = 0;
 };
 
 struct ApiParts {
@@ -128,6 +134,7 @@ class Truth {
   HistoryChecker& history_;
   Contents contents_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> made_;  // key and value to version
+  std::map<std::string, std::uint64_t> last_erased_;                   // key to version
 };
 
 }  // namespace fairlead::sim

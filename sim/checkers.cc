@@ -308,4 +308,34 @@ void DurabilityChecker::check_key(const std::string& key,
   }
 }
 
+AtomicityChecker::TransactionId AtomicityChecker::attempt(std::size_t changes) {
+  sent_.push_back({.changes = changes});
+  return sent_.size() - 1;
+}
+
+void AtomicityChecker::happened(TransactionId transaction, std::int64_t revision) {
+  CHECK(transaction < sent_.size());
+  Sent& sent = sent_[transaction];
+  if (sent.happened++ > 0 && sent.revision != revision) sent.scattered = true;
+  sent.revision = revision;
+}
+
+Violations AtomicityChecker::check() const {
+  Violations violations;
+  for (std::size_t id = 0; id < sent_.size(); ++id) {
+    const Sent& sent = sent_[id];
+    if (sent.happened != 0 && sent.happened != sent.changes)
+      violations.push_back(fmt::format("transaction {}: {} of its {} changes were made", id,
+                                       sent.happened, sent.changes));
+    if (sent.scattered)
+      violations.push_back(fmt::format("transaction {} was made at several revisions", id));
+  }
+  return violations;
+}
+
+std::size_t AtomicityChecker::whole_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      sent_, [](const Sent& sent) { return sent.changes > 1 && sent.happened == sent.changes; }));
+}
+
 }  // namespace fairlead::sim

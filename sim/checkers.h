@@ -7,6 +7,7 @@
 //   on
 //                      another server, for as long as history reaches back
 //   DurabilityChecker  promise 5: nothing acknowledged is lost
+//   AtomicityChecker   promise 5: of a transaction all is there, or nothing
 //
 // Tell them what happened as it happens; ask check() at the end. An empty list is a kept promise.
 #pragma once
@@ -155,6 +156,28 @@ class DurabilityChecker {
   std::vector<Operation> operations_;
   std::size_t acknowledged_count_ = 0;
   std::uint64_t highest_ = 0;
+};
+
+class AtomicityChecker {
+ public:
+  using TransactionId = std::size_t;
+
+  // A transaction of that many changes was sent. Whoever sends it marks its values with the id.
+  TransactionId attempt(std::size_t changes);
+  // The true history has one of its changes, at that revision.
+  void happened(TransactionId transaction, std::int64_t revision);
+
+  Violations check() const;
+  std::size_t whole_count() const;  // transactions of several changes, all of which happened
+
+ private:
+  struct Sent {
+    std::size_t changes = 0;
+    std::size_t happened = 0;
+    std::int64_t revision = 0;
+    bool scattered = false;
+  };
+  std::vector<Sent> sent_;
 };
 
 }  // namespace fairlead::sim

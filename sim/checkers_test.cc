@@ -156,5 +156,21 @@ TEST(RelistChecker, WantsAReason) {
             1U);
 }
 
+// Transactions are whole or absent, in one place.
+TEST(AtomicityChecker, FindsHalfATransaction) {
+  AtomicityChecker checker;
+  const auto whole = checker.attempt(2);
+  checker.attempt(3);  // never made
+  checker.happened(whole, 7);
+  EXPECT_EQ(checker.check().size(), 1U);
+  checker.happened(whole, 7);
+  EXPECT_TRUE(checker.check().empty());
+  EXPECT_EQ(checker.whole_count(), 1U);
+  const auto scattered = checker.attempt(2);
+  checker.happened(scattered, 8);
+  checker.happened(scattered, 9);
+  EXPECT_EQ(checker.check().size(), 1U);
+}
+
 }  // namespace
 }  // namespace fairlead::sim

@@ -111,6 +111,14 @@ Task<void> EtcdMembers::serve(Machine& machine) {
   co_await server.serve(std::move(*listener));
 }
 
+void EtcdMembers::restore(World& world, const EtcdModel& snapshot) {
+  world.note("etcd is restored from a snapshot");
+  for (const std::string& name : machines_) world.machine(name).crash(Crash::kill());
+  model_ = snapshot.restored();
+  orphans_.clear();
+  for (const std::string& name : machines_) world.machine(name).restart();
+}
+
 void EtcdMembers::resume_leader() {
   leader_paused_ = false;
   // What was proposed before the leader stopped may still be in its log, or may have been lost.

@@ -45,6 +45,9 @@ class EtcdMembers {
   Task<void> serve(Machine& machine);
 
   const EtcdModel& model() const { return model_; }
+  // What an operator does: stops every member and starts all of them again, at that time, as a
+  // cluster that `etcdctl snapshot restore` made of the snapshot.
+  void restore(World& world, const EtcdModel& snapshot);
 
   // A paused leader answers nobody; writes that gave up meanwhile are carried out later or never.
   void pause_leader() { leader_paused_ = true; }

@@ -225,6 +225,7 @@ EtcdModel::Answer EtcdModel::txn(std::string_view request) {
     return group ? txn_group(*group) : malformed();
   }
   if (auto status = objection(*decoded)) return std::unexpected(std::move(*status));
+  ++entries_;
   const std::size_t before = log_.size();
   etcd::TxnResponse response = carry_out(*decoded, all_hold(*decoded), revision_ + 1);
   if (log_.size() > before) ++revision_;
@@ -237,6 +238,7 @@ EtcdModel::Answer EtcdModel::txn(std::string_view request) {
 // Every compare is looked at before anything changes.
 EtcdModel::Answer EtcdModel::txn_group(const etcd::TxnGroupRequest& request) {
   if (auto status = objection(request)) return std::unexpected(std::move(*status));
+  ++entries_;
   std::vector<bool> succeeded;
   for (const etcd::TxnRequest& one : request.transactions) succeeded.push_back(all_hold(one));
   const std::size_t before = log_.size();
@@ -254,6 +256,7 @@ EtcdModel::Answer EtcdModel::txn_group(const etcd::TxnGroupRequest& request) {
 EtcdModel::Answer EtcdModel::compact(std::string_view request) {
   const auto decoded = etcd::decode_compact_request(request);
   if (!decoded) return malformed();
+  ++entries_;
   if (decoded->revision <= compacted_)
     return refuse(GrpcCode::out_of_range, "etcdserver: mvcc: required revision has been compacted");
   if (decoded->revision > revision_)
@@ -265,6 +268,12 @@ EtcdModel::Answer EtcdModel::compact(std::string_view request) {
   return bytes;
 }
 
+EtcdModel EtcdModel::restored() const {
+  EtcdModel model = *this;
+  model.entries_ = kFirstEntries;
+  return model;
+}
+
 EtcdModel::Answer EtcdModel::status(std::uint64_t member, std::uint64_t leader) const {
   etcd::StatusResponse response;
   response.header = header();
@@ -272,6 +281,7 @@ EtcdModel::Answer EtcdModel::status(std::uint64_t member, std::uint64_t leader) 
   response.version = "3.4.23";
   response.db_size = static_cast<std::int64_t>(log_.size() * 100);
   response.leader = leader;
+  response.raft_index = entries_;
   std::string bytes;
   etcd::encode(bytes, response);
   return bytes;

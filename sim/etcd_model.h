@@ -5,6 +5,7 @@
 // Invariants
 //   1. The log holds every event that ever happened, in order, several per revision.
 //   2. revision() grows by one with every transaction that changes something, and only so.
+//   3. The raft log grows with every proposal, whether it changes something or not.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,10 @@ class EtcdModel {
   Answer compact(std::string_view request);
   Answer status(std::uint64_t member, std::uint64_t leader) const;
 
+  // What `etcdctl snapshot restore` makes of a snapshot: the same keys at the same revisions, in a
+  // cluster of the same name whose raft log begins anew.
+  EtcdModel restored() const;
+
   std::int64_t revision() const { return revision_; }
   std::int64_t compacted() const { return compacted_; }
   const std::deque<Event>& log() const { return log_; }
@@ -61,6 +66,8 @@ class EtcdModel {
   wire::etcd::ResponseOp carry_out(const wire::etcd::RequestOp& op, std::int64_t revision);
   std::int64_t erase(std::string_view key, std::string_view end, std::int64_t revision);
 
+  static constexpr std::uint64_t kFirstEntries = 3;  // of every log: members, version, an election
+  std::uint64_t entries_ = kFirstEntries;            // of the raft log
   std::int64_t revision_ = 1;
   std::int64_t compacted_ = 0;
   std::deque<Event> log_;  // what was handed out stays where it is while it grows

@@ -281,7 +281,7 @@ Result<> two_servers(World& world) {
 // every watch tells a whole and ordered history or says that it is gone.
 TEST(EtcdStoreInSimulation, KeepsItsPromises) {
   log::set_level(log::Level::error);
-  EXPECT_TRUE(run_seeds({.count = 12, .cost = 40}, two_servers));
+  EXPECT_TRUE(run_seeds({.count = 12, .cost = 10, .repeat = 5}, two_servers));
 }
 
 std::string txn(const etcd::TxnRequest& request) {

@@ -108,6 +108,7 @@ SeedStory run_seed(const SeedRuns& runs, std::uint64_t seed, const Scenario& sce
     const std::string reason = once.result.error().to_string();
     return {.failure = SeedFailure{seed, reason}, .text = once.trace.tail(runs.tail_lines)};
   }
+  if (seed % runs.repeat != 0 && !seed_choice().only) return {};
   const Outcome again = run_once(runs, seed, scenario);
   if (again.result && again.trace.digest() == once.trace.digest()) return {};
   const std::string reason =
@@ -125,7 +126,7 @@ std::vector<std::uint64_t> seeds_of(const SeedRuns& runs, const SeedChoice& told
   if (choice.count) count = std::max<std::size_t>(1, *choice.count / runs.cost);
   std::vector<std::uint64_t> seeds;
   for (std::size_t i = choice.part; i < count; i += choice.parts)
-    seeds.push_back(choice.only.value_or(runs.first) + i);
+    seeds.push_back(choice.only.value_or(choice.first.value_or(runs.first)) + i);
   return seeds;
 }
 
@@ -158,6 +159,8 @@ SeedChoice& seed_choice() {
     if (const char* text = std::getenv("FAIRLEAD_SEED")) from_environment.only = parse_number(text);
     if (const char* text = std::getenv("FAIRLEAD_SEEDS"))
       from_environment.count = parse_number(text);
+    if (const char* text = std::getenv("FAIRLEAD_FIRST_SEED"))
+      from_environment.first = parse_number(text);
     return from_environment;
   }();
   return choice;
@@ -185,6 +188,8 @@ void parse_seed_arguments(int& argc, char** argv) {
       seed_choice().only = parse_number(argument.substr(7));
     } else if (argument.starts_with("--seeds=")) {
       seed_choice().count = parse_number(argument.substr(8));
+    } else if (argument.starts_with("--first=")) {
+      seed_choice().first = parse_number(argument.substr(8));
     } else if (argument.starts_with("--part=")) {
       parse_part(argument.substr(7));
     } else {

@@ -8,8 +8,8 @@
 // again. A crash of the process (CHECK, sanitizer) prints the same.
 //
 // --seed=N or FAIRLEAD_SEED runs that one only; --seeds=COUNT or FAIRLEAD_SEEDS scales every
-// scenario to that many (`make sim`); --part=K/N runs every Nth seed, from the Kth on, so that N
-// processes share the work.
+// scenario to that many (`make sim`), from --first=N or FAIRLEAD_FIRST_SEED on (1); --part=K/N runs
+// every Nth seed, from the Kth on, so that N processes share the work.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ struct SeedRuns {
   std::uint64_t first = 1;
   std::size_t tail_lines = 60;
   WorldSettings world;
-  std::size_t cost = 1;      // a slow scenario: runs COUNT / cost seeds when told COUNT
+  std::size_t cost = 1;      // a slow scenario: runs COUNT / cost seeds when told COUNT …
+  std::size_t repeat = 1;    // … and only every so manieth of them twice
   bool fixed_count = false;  // for demonstrations: always exactly these seeds
 };
 
@@ -60,9 +61,11 @@ struct SeedChoice {
   std::size_t parts = 1;
   std::optional<std::uint64_t> only;
   std::optional<std::size_t> count;
+  std::optional<std::uint64_t> first;
 };
 SeedChoice& seed_choice();
-// Takes --seed, --seeds and --part out of the arguments; what does not parse counts as not said.
+// Takes --seed, --seeds, --first and --part out of the arguments; what does not parse counts as not
+// said.
 void parse_seed_arguments(int& argc, char** argv);
 // The seeds that a scenario runs, by that choice.
 std::vector<std::uint64_t> seeds_of(const SeedRuns& runs, const SeedChoice& choice);

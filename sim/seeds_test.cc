@@ -97,14 +97,23 @@ TEST(SeedsDeathTest, DyingProcessNamesTheSeed) {
 TEST(Seeds, ArgumentsAreParsed) {
   const SeedChoice before = seed_choice();
   std::string program = "sim_test", seed = "--seed=42", other = "--other", seeds = "--seeds=7";
-  char* argv[] = {program.data(), seed.data(), other.data(), seeds.data()};
-  int argc = 4;
+  std::string first = "--first=2026";
+  char* argv[] = {program.data(), seed.data(), other.data(), seeds.data(), first.data()};
+  int argc = 5;
   parse_seed_arguments(argc, argv);
   EXPECT_EQ(argc, 2);
   EXPECT_STREQ(argv[1], "--other");
   EXPECT_EQ(seed_choice().only, 42u);
   EXPECT_EQ(seed_choice().count, 7u);
+  EXPECT_EQ(seed_choice().first, 2026u);
   seed_choice() = before;
+}
+
+// Other seeds than the usual ones, for scenarios but not for demonstrations.
+TEST(Seeds, BeginWhereTold) {
+  EXPECT_EQ(seeds_of({.count = 2}, {.first = 2026}), (std::vector<std::uint64_t>{2026, 2027}));
+  EXPECT_EQ(seeds_of({.count = 1, .fixed_count = true}, {.first = 2026}),
+            (std::vector<std::uint64_t>{1}));
 }
 
 // Parts are disjoint and together are the whole; a demonstration is the same in every part.

@@ -40,6 +40,7 @@ struct Follower {
 struct Scene {
   HistoryChecker history;
   DurabilityChecker durability;
+  AtomicityChecker atomicity;
   std::vector<std::unique_ptr<Follower>> followers;
   store::Revision recorded = 0;  // the true history is known up to there
   unsigned opened = 0;
@@ -63,7 +64,13 @@ Task<Result<>> record_history(Store& store, Scene& scene, store::Revision upto) 
   FL_CO_TRY(std::unique_ptr<store::Watch> watch, store.watch("", scene.recorded));
   while (scene.recorded < upto) {
     FL_CO_TRY(const ChangeBatch batch, co_await watch->next());
-    for (const Change& change : batch.changes) scene.history.happened(event_of(change));
+    for (const Change& change : batch.changes) {
+      scene.history.happened(event_of(change));
+      // Values begin with the number of their transaction; erasures go alone.
+      if (!change.erased)
+        scene.atomicity.happened(std::stoull(std::string(change.current.value.view())),
+                                 change.current.modified.revision);
+    }
     scene.recorded = batch.revision;
   }
   co_return Result<>{};
@@ -116,17 +123,19 @@ Task<void> follow(Machine& machine, Store& store, Scene& scene, Follower& follow
 }
 
 // Puts one to three of its own keys, or erases one it has put, and notes the answer.
-Task<void> write(Machine& machine, Store& store, DurabilityChecker& durability, int writer) {
+Task<void> write(Machine& machine, Store& store, Scene& scene, int writer) {
+  DurabilityChecker& durability = scene.durability;
   for (;;) {
     store::Transaction transaction;
     std::vector<DurabilityChecker::OperationId> operations;
     const std::uint64_t chance = machine.random();
     const std::size_t count = 1 + chance % 3;
+    const AtomicityChecker::TransactionId id = scene.atomicity.attempt(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::string key = fmt::format("{}/{}", writer, (chance >> 8) % 6 + i);
       const bool erase = count == 1 && (chance >> 32) % 4 == 0;
       const std::string value =
-          fmt::format("{}-{}", machine.random(), std::string(chance % 700, 'v'));
+          fmt::format("{}-{}-{}", id, machine.random(), std::string(chance % 700, 'v'));
       if (erase) transaction.compares.push_back({.key = key, .modified = store::Compare::kExists});
       transaction.operations.push_back(
           {.kind = erase ? store::Operation::Kind::erase : store::Operation::Kind::put,
@@ -171,14 +180,14 @@ Result<std::unique_ptr<SqliteStore>> open_store(Machine& machine) {
 Task<void> serve(Machine& machine, Scene& scene) {
   Result<std::unique_ptr<SqliteStore>> store = open_store(machine);
   if (!store) {
-    // A power failure inside opening is no fault of the store's.
-    if (store.error().code != Code::io) scene.broken = store.error().to_string();
+    // A power failure, or a bad or full disk, inside opening is no fault of the store's.
+    if (store.error().code != Code::io && store.error().code != Code::exhausted)
+      scene.broken = store.error().to_string();
     co_return;
   }
   ++scene.opened;
   runtime::Scope scope(machine);
-  for (int writer = 0; writer < 3; ++writer)
-    scope.spawn(write(machine, **store, scene.durability, writer));
+  for (int writer = 0; writer < 3; ++writer) scope.spawn(write(machine, **store, scene, writer));
   for (const auto& follower : scene.followers)
     scope.spawn(follow(machine, **store, scene, *follower));
   scope.spawn(compact_now_and_then(machine, **store, scene));
@@ -231,8 +240,13 @@ Result<> store_under_faults(World& world, DiskSettings disk) {
   faults.end = 20s;
   faults.pause_between = {.least = 100ms, .spread = 2s};
   faults.lasting = {.least = 20ms, .spread = 500ms};
-  faults.kinds = {Fault::Kind::kill, Fault::Kind::power_loss, Fault::Kind::power_loss_in_write,
-                  Fault::Kind::power_loss_in_write, Fault::Kind::pause};
+  faults.kinds = {Fault::Kind::kill,
+                  Fault::Kind::power_loss,
+                  Fault::Kind::power_loss_in_write,
+                  Fault::Kind::power_loss_in_write,
+                  Fault::Kind::pause,
+                  Fault::Kind::disk_full,
+                  Fault::Kind::disk_errors};
   world.own<Nemesis>(world, faults);
   world.run_for(22s);
   server.crash(Crash::power());
@@ -240,16 +254,18 @@ Result<> store_under_faults(World& world, DiskSettings disk) {
   world.run_for(10s);
   if (!scene.broken.empty()) return fail(Code::internal, scene.broken);
   if (!scene.finished) return fail(Code::internal, "did not come to rest");
-  if (scene.opened < 3 || scene.durability.acknowledged_count() < 100)
+  if (scene.opened < 3 || scene.durability.acknowledged_count() < 100 ||
+      scene.atomicity.whole_count() < 20)
     return fail(Code::internal, "hardly anything happened");
   FL_CHECKED(as_result(scene.durability.check(scene.final_contents)));
+  FL_CHECKED(as_result(scene.atomicity.check()));
   return as_result(scene.history.check());
 }
 
 // Nothing acknowledged is lost, no watcher misses or repeats a change, and everyone ends up with
 // what the store holds.
 TEST(StoreInTheWorld, SqliteStoreKeepsPromises) {
-  EXPECT_TRUE(run_seeds({.count = 20, .cost = 20},
+  EXPECT_TRUE(run_seeds({.count = 20, .cost = 5, .repeat = 5},
                         [](World& world) { return store_under_faults(world, {}); }));
 }
 

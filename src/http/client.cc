@@ -54,13 +54,16 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   // These hold the State they run on: a Client may go away before they end.
   static Task<Result<Response>> send(std::shared_ptr<State> self, Request request);
   static Task<Result<std::unique_ptr<ClientStream>>> open(std::shared_ptr<State> self,
-                                                          Request request, bool more_body);
+                                                          Request request, bool more_body,
+                                                          std::uint64_t only_on = 0);
   void renew_connections();
+  std::uint64_t connection() const { return http2_.empty() ? 0 : http2_made_; }
   void close();
   void come_back(std::shared_ptr<Http1Client> connection, bool reusable) override;
 
  private:
-  Task<Result<std::unique_ptr<ClientStream>>> open_stream(OutgoingRequest request);
+  Task<Result<std::unique_ptr<ClientStream>>> open_stream(OutgoingRequest request,
+                                                          std::uint64_t only_on = 0);
   Task<Result<std::shared_ptr<Http1Client>>> take_http1();
   Task<Result<>> establish();
   Task<void> establish_once();
@@ -79,6 +82,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   std::shared_ptr<const runtime::TlsCredentials> given_;    // what the source last gave …
   std::shared_ptr<const runtime::TlsCredentials> offered_;  // … and the same with ALPN filled in
 
+  std::uint64_t http2_made_ = 0;
   std::list<std::shared_ptr<Http2Client>> http2_;  // usable; the first with room takes a request
   std::list<std::weak_ptr<Http2Client>> leaving_;  // take no new requests, old ones end there
   bool http1_ = false;                             // what the server was last seen to speak
@@ -130,6 +134,7 @@ void Client::State::install_http2(std::unique_ptr<runtime::Stream> stream) {
   http1_ = false;
   const auto connection = std::make_shared<Http2Client>(runtime_, std::move(stream), options_);
   http2_.push_back(connection);
+  ++http2_made_;
   const Http2Client* place = connection.get();
   scope_.spawn(Http2Client::run(
       connection, {.unusable = [this, place](const Error& why) { lost_http2(place, why); },
@@ -248,8 +253,11 @@ Http2Client* Client::State::http2_for_next() const {
   return http2_.size() < options_.http2_connections ? nullptr : http2_.front().get();
 }
 
-Task<Result<std::unique_ptr<ClientStream>>> Client::State::open_stream(OutgoingRequest request) {
+Task<Result<std::unique_ptr<ClientStream>>> Client::State::open_stream(OutgoingRequest request,
+                                                                       std::uint64_t only_on) {
   for (int attempt = 1; !closed_;) {
+    if (only_on != 0 && connection() != only_on)
+      co_return fail(Code::unavailable, "the connection was lost");
     if (Http2Client* connection = http2_for_next()) {
       Result<std::unique_ptr<ClientStream>> stream = connection->open(request);
       if (stream || attempt++ == kAttempts) co_return stream;
@@ -270,12 +278,14 @@ Task<Result<std::unique_ptr<ClientStream>>> Client::State::open_stream(OutgoingR
 }
 
 Task<Result<std::unique_ptr<ClientStream>>> Client::State::open(std::shared_ptr<State> self,
-                                                                Request request, bool more_body) {
+                                                                Request request, bool more_body,
+                                                                std::uint64_t only_on) {
   const bool gzip = accepts_gzip(request.headers.get("accept-encoding"));
   FL_CO_TRY(OutgoingRequest outgoing,
             make_outgoing(std::move(request), more_body, self->options_.tls != nullptr,
                           self->authority_));
-  FL_CO_TRY(std::unique_ptr<ClientStream> stream, co_await self->open_stream(std::move(outgoing)));
+  FL_CO_TRY(std::unique_ptr<ClientStream> stream,
+            co_await self->open_stream(std::move(outgoing), only_on));
   if (gzip)
     stream = std::make_unique<GunzipStream>(std::move(stream), self->options_.response_bytes);
   co_return stream;
@@ -336,6 +346,14 @@ Task<Result<std::unique_ptr<ClientStream>>> Client::open(Request request, bool m
 }
 
 void Client::renew_connections() { state_->renew_connections(); }
+
+std::uint64_t Client::connection() const { return state_->connection(); }
+
+Task<Result<std::unique_ptr<ClientStream>>> Client::open_on(std::uint64_t connection,
+                                                            Request request) {
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  return State::open(state_, std::move(request), false, connection == 0 ? kNone : connection);
+}
 
 void Client::close() { state_->close(); }
 

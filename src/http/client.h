@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,13 @@ class Client {
   // The credentials were replaced: requests from now on go over new connections. What is under way
   // ends on the old ones.
   void renew_connections();
+
+  // Which HTTP/2 connection the next request goes over, counted from 1; 0: one would have to be
+  // made. Tells connections apart only where `http2_connections` is 1.
+  std::uint64_t connection() const;
+  // The same as open(), over that connection or not at all (unavailable): for those who must know
+  // whom they talk to before they say anything.
+  Task<Result<std::unique_ptr<ClientStream>>> open_on(std::uint64_t connection, Request request);
 
   // Closes every connection; streams under way fail with unavailable.
   void close();

@@ -11,6 +11,7 @@
 #include "runtime/epoll_runtime.h"
 #include "store/backup.h"
 #include "store/data_directory.h"
+#include "store/restored_revision.h"
 
 namespace fairlead::program {
 namespace {
@@ -83,11 +84,13 @@ Task<Result<store::BackupSummary>> restore(runtime::Runtime& runtime, const Serv
   if (config.store.kind == Kind::memory)
     co_return fail(Code::invalid, "--store memory: nothing would be left of what is restored");
   // Before anything is made: a wrong file changes nothing.
-  FL_CO_CHECKED(store::verify_backup(file));
+  FL_CO_TRY(const store::BackupSummary summary, store::verify_backup(file));
+  const WallTime now = runtime.wall_now();
   if (config.store.kind == Kind::sqlite)
-    co_return store::restore_sqlite(file, config.store.location);
+    co_return store::restore_sqlite(file, config.store.location, now);
   metrics::Registry metrics;
-  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
+  const store::Revision seen = store::restored_revision(summary.revision, now);
+  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics, seen));
   co_return co_await load(runtime, opened, std::move(file));
 }
 

@@ -1,6 +1,10 @@
 #include "program/open_store.h"
 
+#include <algorithm>
+
+#include "base/log.h"
 #include "identity/authority.h"
+#include "program/seen_revision.h"
 #include "store/data_directory.h"
 #include "store/etcd_store.h"
 #include "store/measured_store.h"
@@ -11,6 +15,17 @@ namespace fairlead::program {
 namespace {
 
 Task<void> nothing_to_close() { co_return; }
+Task<void> nothing_to_keep() { co_return; }
+
+Task<void> close_etcd(store::EtcdStore& store, std::shared_ptr<SeenRevision> seen) {
+  const Result<> written = co_await seen->write(store.seen());
+  if (!written) log::warning("revision not kept", {{"error", written.error().to_string()}});
+}
+
+Task<void> keep_seen(store::EtcdStore& store, std::shared_ptr<SeenRevision> seen) {
+  std::function<store::Revision()> newest = [&store] { return store.seen(); };
+  co_await seen->keep(std::move(newest));
+}
 
 Task<void> close_sqlite(store::SqliteStore& store) { co_await store.close(); }
 
@@ -48,6 +63,7 @@ Result<OpenedStore> open_sqlite(runtime::Runtime& runtime, const std::string& fo
                      .description = "sqlite:" + folder,
                      .close = [&store] { return close_sqlite(store); },
                      .compact = [&store, last] { return compact_to_last(store, last); },
+                     .keep = nothing_to_keep,
                      .folder_lock = nullptr};
 }
 
@@ -70,7 +86,7 @@ Result<std::shared_ptr<const runtime::TlsSource>> etcd_tls(runtime::Files& files
 }
 
 Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& config,
-                              metrics::Registry& metrics) {
+                              metrics::Registry& metrics, store::Revision seen) {
   Result<store::EtcdAddresses> addresses = store::parse_etcd_addresses(config.store.location);
   if (!addresses) return fail(std::move(addresses).error().context("--store"));
   store::EtcdOptions options{.endpoints = std::move(addresses->endpoints),
@@ -80,6 +96,9 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
     FL_TRY(options.tls, etcd_tls(runtime.files(), config.flags));
   }
   FL_TRY(store::DataDirectory folder, store::DataDirectory::open(config.flags.data));
+  auto kept = std::make_shared<SeenRevision>(runtime, config.flags.data);
+  FL_TRY(const store::Revision seen_here, kept->read());
+  options.seen = std::max(seen, seen_here);
   auto etcd = std::make_unique<store::EtcdStore>(runtime, std::move(options));
   store::EtcdStore& store = *etcd;
   metrics.counter_of("fairlead_store_reads_total", "Reads from etcd.",
@@ -98,11 +117,16 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
                      [&store] { return static_cast<double>(store.counters().unknown_writes); });
   metrics.counter_of("fairlead_store_member_switches_total", "Calls moved to another etcd member.",
                      [&store] { return static_cast<double>(store.counters().member_switches); });
+  metrics.counter_of("fairlead_store_restores_total",
+                     "Restores of etcd that this server noticed first and answered with a new "
+                     "epoch of resource versions.",
+                     [&store] { return static_cast<double>(store.restores()); });
   auto turn = std::make_shared<store::CompactionTurn>();
   return OpenedStore{.store = std::move(etcd),
                      .description = "etcd:" + config.store.location,
-                     .close = nothing_to_close,
+                     .close = [&store, kept] { return close_etcd(store, kept); },
                      .compact = [&store, turn] { return compact_in_turn(store, turn); },
+                     .keep = [&store, kept] { return keep_seen(store, kept); },
                      .folder_lock = std::make_shared<store::DataDirectory>(std::move(folder))};
 }
 
@@ -115,12 +139,12 @@ Result<OpenedStore> open_memory(runtime::Runtime& runtime, const ServerConfig& c
 }
 
 Result<OpenedStore> open_chosen(runtime::Runtime& runtime, const ServerConfig& config,
-                                metrics::Registry& metrics) {
+                                metrics::Registry& metrics, store::Revision seen) {
   switch (config.store.kind) {
     case StoreChoice::Kind::sqlite:
       return open_sqlite(runtime, config.store.location, metrics);
     case StoreChoice::Kind::etcd:
-      return open_etcd(runtime, config, metrics);
+      return open_etcd(runtime, config, metrics, seen);
     case StoreChoice::Kind::memory:
       return open_memory(runtime, config);
   }
@@ -136,12 +160,13 @@ OpenedStore used_alone(std::unique_ptr<store::Store> store, std::string descript
                      .description = std::move(description),
                      .close = nothing_to_close,
                      .compact = [&used, last] { return compact_to_last(used, last); },
+                     .keep = nothing_to_keep,
                      .folder_lock = nullptr};
 }
 
 Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
-                               metrics::Registry& metrics) {
-  FL_TRY(OpenedStore opened, open_chosen(runtime, config, metrics));
+                               metrics::Registry& metrics, store::Revision seen) {
+  FL_TRY(OpenedStore opened, open_chosen(runtime, config, metrics, seen));
   opened.store = std::make_unique<store::MeasuredStore>(runtime, std::move(opened.store), metrics);
   return opened;
 }

@@ -272,6 +272,7 @@ Result<> ServerProgram::listen() {
 void ServerProgram::start_loops() {
   scope_.spawn(identity_->maintain());
   scope_.spawn(compact_now_and_then());
+  scope_.spawn(opened_->keep());
   scope_.spawn(give_back_now_and_then());
   scope_.spawn(networks_->run());
   scope_.spawn(lifecycle_->run());

@@ -9,6 +9,7 @@
 
 #include "store/backup_file.h"
 #include "store/data_directory.h"
+#include "store/restored_revision.h"
 #include "store/sqlite_writer.h"
 
 namespace fairlead::store {
@@ -69,7 +70,7 @@ Result<std::vector<KeyValue>> take_some(BackupReader& reader, std::size_t most_i
   return items;
 }
 
-Result<BackupSummary> import_all(BackupReader& reader, SqliteWriter& writer) {
+Result<BackupSummary> import_all(BackupReader& reader, SqliteWriter& writer, WallTime now) {
   for (;;) {
     FL_TRY(const std::vector<KeyValue> items, take_some(reader, 1'000, 4 << 20));
     if (items.empty()) break;
@@ -77,7 +78,7 @@ Result<BackupSummary> import_all(BackupReader& reader, SqliteWriter& writer) {
     if (!failure(written).empty()) return fail(Code::io, std::string(failure(written)));
   }
   const BackupSummary summary = reader.summary();
-  const Written written = writer.finish_import(summary.revision + kRestoreGap);
+  const Written written = writer.finish_import(restored_revision(summary.revision, now));
   if (!failure(written).empty()) return fail(Code::io, std::string(failure(written)));
   FL_CHECKED(writer.check_integrity());
   return summary;
@@ -127,7 +128,8 @@ Result<BackupSummary> verify_backup(const std::string& path) {
   }
 }
 
-Result<BackupSummary> restore_sqlite(const std::string& path, const std::string& directory) {
+Result<BackupSummary> restore_sqlite(const std::string& path, const std::string& directory,
+                                     WallTime now) {
   FL_CHECKED(verify_backup(path));
   FL_TRY(const DataDirectory locked, DataDirectory::open(directory));
   std::error_code error;
@@ -139,7 +141,7 @@ Result<BackupSummary> restore_sqlite(const std::string& path, const std::string&
   Result<BackupSummary> summary;
   {
     FL_TRY(SqliteWriter writer, SqliteWriter::open({.path = unfinished}));
-    summary = import_all(reader, writer);
+    summary = import_all(reader, writer, now);
   }
   // Closing has copied the log into the database; with a log left, the rename would lose it.
   if (summary && std::filesystem::exists(unfinished + "-wal", error))

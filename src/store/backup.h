@@ -5,9 +5,10 @@
 //   restore_sqlite file → a new SqliteStore folder; objects keep their resourceVersions
 //   load_backup    file → any empty Store, by transactions; objects get new resourceVersions
 //
-// A restored SqliteStore continues at a revision far beyond that of the backup, with everything
-// before compacted: clients have seen revisions that the backup knows nothing of, and must not take
-// new changes for those. They get 410 Gone once and list again.
+// A restored store continues at a revision far beyond that of the backup (restored_revision.h),
+// with everything before compacted: clients have seen revisions that the backup knows nothing of,
+// and must not take new changes for those. They get 410 Gone once and list again. Whoever loads a
+// backup into an EtcdStore opens it with that revision as EtcdOptions::seen.
 #pragma once
 
 #include <string>
@@ -27,12 +28,11 @@ Result<BackupSummary> verify_backup(const std::string& path);
 
 // Fails with already_exists if the folder holds a database, with unavailable if a server uses it.
 // Verifies first; a restore that fails or is killed leaves no database behind.
-Result<BackupSummary> restore_sqlite(const std::string& path, const std::string& directory);
+Result<BackupSummary> restore_sqlite(const std::string& path, const std::string& directory,
+                                     WallTime now);
 
 // Fails with already_exists if the store holds anything. Verifies first; a load that fails on the
 // way leaves the store partly filled, to be cleared before it is tried again.
 Task<Result<BackupSummary>> load_backup(runtime::Runtime& runtime, Store& store, std::string path);
-
-inline constexpr Revision kRestoreGap = 1'000'000'000;
 
 }  // namespace fairlead::store

@@ -15,8 +15,10 @@ namespace fairlead::store {
 
 Result<BackupFile> BackupFile::create(const std::string& path) {
   const std::string partial = path + ".partial";
-  // Everything is in it, secrets too.
-  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  // Everything is in it, secrets too. What is left of an earlier attempt may have another mode.
+  if (::unlink(partial.c_str()) != 0 && errno != ENOENT)
+    return fail(errno_error("remove " + partial));
+  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return fail(errno_error("create " + partial));
   return BackupFile(path, file);
 }

@@ -9,6 +9,7 @@
 
 #include "store/contract.h"
 #include "store/memory_store.h"
+#include "store/restored_revision.h"
 #include "store/sqlite_store.h"
 #include "store/temporary_directory.h"
 #include "store/test_loop.h"
@@ -18,6 +19,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+constexpr WallTime kNow = std::chrono::sys_days(std::chrono::year{2026} / 11 / 17);
 
 KeyValue item(std::string key, std::string value, Place modified, Revision created) {
   return {std::move(key), Bytes(std::move(value)), modified, created};
@@ -145,7 +148,7 @@ TEST_F(Backup, RestoresASqliteStore) {
   write(*store, {put("/later", "not in the backup")});
   EXPECT_EQ(verify_backup(in("backup")), made);
 
-  ASSERT_EQ(restore_sqlite(in("backup"), in("new")), made);
+  ASSERT_EQ(restore_sqlite(in("backup"), in("new"), kNow), made);
   std::unique_ptr<SqliteStore> restored = open("new");
   const Listing after = list(*restored);
   EXPECT_EQ(texts(after.items), texts(before.items));
@@ -153,7 +156,7 @@ TEST_F(Backup, RestoresASqliteStore) {
     EXPECT_EQ(after.items[i].modified, before.items[i].modified);
     EXPECT_EQ(after.items[i].created, before.items[i].created);
   }
-  EXPECT_EQ(after.revision, before.revision + kRestoreGap);
+  EXPECT_EQ(after.revision, restored_revision(before.revision, kNow));
   const std::unique_ptr<Watch> old_client = std::move(*restored->watch("", before.revision + 1));
   EXPECT_EQ(loop_.await(old_client->next()).error().code, Code::gone);
 
@@ -171,7 +174,7 @@ TEST_F(Backup, ARestoredStoreCanBeCompacted) {
     fill(*store);
     back_up_to(*store, "backup");
   }
-  ASSERT_TRUE(restore_sqlite(in("backup"), in("new")));
+  ASSERT_TRUE(restore_sqlite(in("backup"), in("new"), kNow));
   std::unique_ptr<SqliteStore> restored = open("new");
   write(*restored, {put("/3/3", "again")});
   const Revision last = write(*restored, {erase("/5/5")}, {exists("/5/5")});
@@ -187,14 +190,14 @@ TEST_F(Backup, RestoreRefusesToDestroy) {
   std::unique_ptr<SqliteStore> store = open("old");
   fill(*store);
   back_up_to(*store, "backup");
-  EXPECT_EQ(restore_sqlite(in("backup"), in("old")).error().code, Code::unavailable);
+  EXPECT_EQ(restore_sqlite(in("backup"), in("old"), kNow).error().code, Code::unavailable);
   loop_.run(store->close());
   store.reset();
-  EXPECT_EQ(restore_sqlite(in("backup"), in("old")).error().code, Code::already_exists);
-  EXPECT_EQ(restore_sqlite(in("nothing"), in("new")).error().code, Code::not_found);
+  EXPECT_EQ(restore_sqlite(in("backup"), in("old"), kNow).error().code, Code::already_exists);
+  EXPECT_EQ(restore_sqlite(in("nothing"), in("new"), kNow).error().code, Code::not_found);
 
   std::filesystem::resize_file(in("backup"), std::filesystem::file_size(in("backup")) - 10);
-  const Result<BackupSummary> damaged = restore_sqlite(in("backup"), in("new"));
+  const Result<BackupSummary> damaged = restore_sqlite(in("backup"), in("new"), kNow);
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, Code::corrupt);
   EXPECT_FALSE(std::filesystem::exists(in("new") + "/fairlead.db"));
@@ -249,7 +252,7 @@ TEST_F(Backup, ShowsOneMoment) {
   fill(*store);
   write(*store, {put("/0/0", "0"), put("/5/99", "0")});
   loop_.run(Story::all(loop_, *store, in("backup")));
-  ASSERT_TRUE(restore_sqlite(in("backup"), in("new")));
+  ASSERT_TRUE(restore_sqlite(in("backup"), in("new"), kNow));
   std::unique_ptr<SqliteStore> restored = open("new");
   EXPECT_EQ(loop_.await(restored->get("/0/0")).value()->value.view(),
             loop_.await(restored->get("/5/99")).value()->value.view());
@@ -259,7 +262,7 @@ TEST_F(Backup, ShowsOneMoment) {
 TEST_F(Backup, EmptyStoresCanBeBackedUp) {
   MemoryStore store(loop_);
   EXPECT_EQ(back_up_to(store, "backup"), (BackupSummary{0, 0}));
-  EXPECT_EQ(restore_sqlite(in("backup"), in("new")), (BackupSummary{0, 0}));
+  EXPECT_EQ(restore_sqlite(in("backup"), in("new"), kNow), (BackupSummary{0, 0}));
 }
 
 }  // namespace

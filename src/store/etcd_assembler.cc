@@ -39,6 +39,7 @@ Result<std::vector<RevisionChanges>> EtcdAssembler::take(
 void EtcdAssembler::add(const wire::etcd::Event& event) {
   const std::uint32_t position = next_position_++;
   const auto key = keys_.key_of(event.kv.key);
+  if (event.kv.key == keys_.epoch()) epoch_written_ = open_.revision;
   if (!key) return;
   if (event.erased) {
     Change change{.current = {.key = std::string(*key),

@@ -34,6 +34,8 @@ class EtcdAssembler {
 
   Revision position() const { return position_; }  // the last whole revision given out
   std::uint64_t foreign_values() const { return foreign_values_; }
+  // When the record of the epoch was last written or erased, as far as this watch has seen; 0: not.
+  Revision epoch_written() const { return epoch_written_; }
 
  private:
   void add(const wire::etcd::Event& event);
@@ -43,6 +45,7 @@ class EtcdAssembler {
   RevisionChanges open_;             // events of this revision may still follow
   std::uint32_t next_position_ = 0;  // of an erasure, were it next
   std::uint64_t foreign_values_ = 0;
+  Revision epoch_written_ = 0;
 };
 
 }  // namespace fairlead::store

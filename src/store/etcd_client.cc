@@ -32,16 +32,21 @@ std::int64_t milliseconds(Duration duration) {
 
 }  // namespace
 
-struct EtcdClient::Member {
-  runtime::Endpoint endpoint;
-  http::Client calls;
-  http::Client watches;
+// One connection at a time, to one member.
+struct EtcdClient::Link {
+  Link(runtime::Runtime& runtime, const http::ClientOptions& options) : client(runtime, options) {}
+  http::Client client;
+  std::uint64_t examined = 0;  // the connection whose history is known
+  bool examining = false;
+  runtime::Signal changed;
 };
 
-// How a call ended that got an answer.
-struct EtcdClient::Exchanged {
-  wire::GrpcStatus status;
-  std::string message;
+struct EtcdClient::Member {
+  Member(runtime::Runtime& runtime, const http::ClientOptions& options)
+      : endpoint(options.endpoints.front()), calls(runtime, options), watches(runtime, options) {}
+  runtime::Endpoint endpoint;
+  Link calls;
+  Link watches;
 };
 
 EtcdStream::EtcdStream(std::unique_ptr<http::ClientStream> stream)
@@ -68,7 +73,7 @@ Error EtcdStream::ending() const {
 }
 
 EtcdClient::EtcdClient(runtime::Runtime& runtime, const EtcdOptions& options)
-    : runtime_(runtime), options_(options) {
+    : runtime_(runtime), options_(options), history_(runtime, options.root, options.seen) {
   CHECK(!options_.endpoints.empty());
   for (const runtime::Endpoint& endpoint : options_.endpoints) {
     http::ClientOptions client;
@@ -78,24 +83,39 @@ EtcdClient::EtcdClient(runtime::Runtime& runtime, const EtcdOptions& options)
     client.connect_time = options_.connect_time;
     client.ping_interval = kPingInterval;
     client.ping_time = kPingTime;
-    members_.push_back(std::unique_ptr<Member>(
-        new Member{.endpoint = endpoint, .calls{runtime_, client}, .watches{runtime_, client}}));
+    client.http2_connections = 1;
+    members_.push_back(std::make_unique<Member>(runtime_, client));
   }
 }
 
 EtcdClient::~EtcdClient() = default;
 
-Task<Result<std::string>> EtcdClient::read(std::string_view path, std::string framed) {
-  return call(Kind::read, path, std::move(framed));
+Task<Result<std::string>> EtcdClient::read(std::string_view path, std::string framed,
+                                           std::uint64_t life) {
+  return call(Kind::read, path, std::move(framed), life);
 }
 
-Task<Result<std::string>> EtcdClient::write(std::string_view path, std::string framed) {
-  return call(Kind::write, path, std::move(framed));
+Task<Result<std::string>> EtcdClient::write(std::string_view path, std::string framed,
+                                            std::uint64_t life) {
+  return call(Kind::write, path, std::move(framed), life);
 }
 
-Task<Result<std::string>> EtcdClient::call(Kind kind, std::string_view path, std::string framed) {
+Task<Result<EtcdEpoch>> EtcdClient::epoch() {
+  if (history_.epoch().life == 0) {
+    // Whatever is asked, the connection is examined first.
+    FL_CO_CHECKED(co_await read(wire::etcd::kStatusPath, wire::frame_grpc_message("")));
+  }
+  co_return history_.epoch();
+}
+
+void EtcdClient::doubt() {
+  for (const auto& member : members_) member->calls.examined = member->watches.examined = 0;
+}
+
+Task<Result<std::string>> EtcdClient::call(Kind kind, std::string_view path, std::string framed,
+                                           std::uint64_t life) {
   const Instant start = runtime_.now();
-  Result<std::string> result = co_await attempts(kind, path, std::move(framed));
+  Result<std::string> result = co_await attempts(kind, path, std::move(framed), life);
   EtcdLatency& latency = kind == Kind::read ? counters_.reads : counters_.writes;
   latency.observe(runtime_.now() - start);
   if (result) co_return result;
@@ -109,8 +129,8 @@ Task<Result<std::string>> EtcdClient::call(Kind kind, std::string_view path, std
   co_return fail(std::move(result).error().context("etcd"));
 }
 
-Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
-                                               std::string framed) {
+Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path, std::string framed,
+                                               std::uint64_t life) {
   const Instant deadline = runtime_.now() + options_.call_time;
   for (std::size_t attempt = 0;; ++attempt) {
     if (attempt > 0) ++counters_.retries;
@@ -119,9 +139,10 @@ Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
     const Duration left = deadline - runtime_.now();
     const Duration limit = kind == Kind::read ? std::min(options_.attempt_time, left) : left;
     http::Request request = request_for(member, path, framed, limit);
-    bool sent = false;
-    Task<Result<Exchanged>> exchanging = exchange(member.calls, std::move(request), sent);
-    Result<Exchanged> answer =
+    Progress progress;
+    Task<Result<EtcdAnswer>> exchanging =
+        exchange(member, member.calls, std::move(request), life, progress);
+    Result<EtcdAnswer> answer =
         co_await runtime::with_timeout(runtime_, limit, std::move(exchanging));
     if (answer && answer->status.code == wire::GrpcCode::ok) co_return std::move(answer->message);
 
@@ -130,9 +151,12 @@ Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
       failure = wire::etcd::classify_failure(answer->status);
     } else {
       const Code code = answer.error().code;
-      const bool final = code == Code::cancelled || (kind == Kind::read && code == Code::exhausted);
-      failure = {std::move(answer).error(), !sent || code == Code::unavailable, !final};
+      const bool final = code == Code::cancelled || code == Code::gone ||
+                         (kind == Kind::read && code == Code::exhausted);
+      failure = {std::move(answer).error(), code == Code::unavailable, !final};
     }
+    if (!progress.sent) failure.surely_not_applied = true;
+    if (progress.connection_lost && runtime_.now() < deadline) continue;
     if (!failure.try_elsewhere) co_return fail(std::move(failure.error));
     leave(at);
     if (kind == Kind::write && !failure.surely_not_applied)
@@ -153,13 +177,74 @@ Task<Result<>> EtcdClient::pause(std::size_t attempt) {
   co_return co_await runtime::sleep(runtime_, longest / 2 + jitter);
 }
 
+Result<> EtcdClient::check_life(std::uint64_t life) const {
+  if (life == 0 || life == history_.epoch().life) return {};
+  return fail(Code::gone, "etcd was restored");
+}
+
+// Returns once the link has a connection whose history is known. One caller examines it, others
+// wait for that.
+Task<Result<EtcdHistory::Refusal>> EtcdClient::examined(const Member& member, Link& link) {
+  for (;;) {
+    const std::uint64_t connection = link.client.connection();
+    if (connection != 0 && connection == link.examined) co_return EtcdHistory::Refusal();
+    if (link.examining) {
+      FL_CO_CHECKED(co_await link.changed.wait());
+      continue;
+    }
+    const struct Examining {  // also when this frame is destroyed while it waits
+      explicit Examining(Link& its_link) : link(its_link) { link.examining = true; }
+      ~Examining() {
+        link.examining = false;
+        link.changed.notify();
+      }
+      Link& link;
+    } examining(link);
+    std::uint64_t used = 0;
+    EtcdHistory::Call call = [&](std::string_view path, std::string framed) {
+      return ask_unexamined(member, link, path, std::move(framed), used);
+    };
+    FL_CO_TRY(EtcdHistory::Refusal refusal, co_await history_.examine(std::move(call)));
+    if (refusal) co_return refusal;
+    link.examined = used;
+  }
+}
+
+// The first call may make the connection; all further ones must go over the same.
+Task<Result<EtcdAnswer>> EtcdClient::ask_unexamined(const Member& member, Link& link,
+                                                    std::string_view path, std::string framed,
+                                                    std::uint64_t& connection) {
+  http::Request request = request_for(member, path, std::move(framed), options_.attempt_time);
+  std::unique_ptr<http::ClientStream> stream;
+  if (connection == 0) {
+    FL_CO_TRY(stream, co_await link.client.open(std::move(request)));
+    connection = link.client.connection();
+  } else {
+    FL_CO_TRY(stream, co_await link.client.open_on(connection, std::move(request)));
+  }
+  co_return co_await answer_of(std::move(stream));
+}
+
 // One request and its whole answer. The HTTP client fails with unavailable exactly if the member
 // cannot have processed it.
-Task<Result<EtcdClient::Exchanged>> EtcdClient::exchange(http::Client& client,
-                                                         http::Request request, bool& sent) {
-  FL_CO_TRY(const std::unique_ptr<http::ClientStream> stream,
-            co_await client.open(std::move(request)));
-  sent = true;
+Task<Result<EtcdAnswer>> EtcdClient::exchange(const Member& member, Link& link,
+                                              http::Request request, std::uint64_t life,
+                                              Progress& progress) {
+  FL_CO_TRY(const EtcdHistory::Refusal refusal, co_await examined(member, link));
+  if (refusal) co_return EtcdAnswer{.status = *refusal, .message = {}};
+  FL_CO_CHECKED(check_life(life));
+  const std::uint64_t connection = link.client.connection();
+  Result<std::unique_ptr<http::ClientStream>> stream =
+      co_await link.client.open_on(connection, std::move(request));
+  if (!stream) {
+    progress.connection_lost = link.client.connection() != connection;
+    co_return fail(std::move(stream).error());
+  }
+  progress.sent = true;
+  co_return co_await answer_of(std::move(*stream));
+}
+
+Task<Result<EtcdAnswer>> EtcdClient::answer_of(std::unique_ptr<http::ClientStream> stream) {
   FL_CO_TRY(const http::ResponseHead head, co_await stream->head());
   wire::GrpcMessageReader reader(kMaxMessage);
   std::optional<std::string> message;
@@ -172,21 +257,26 @@ Task<Result<EtcdClient::Exchanged>> EtcdClient::exchange(http::Client& client,
               reader.next());  // or too long: stop here
     if (whole) message.emplace(*whole);
   }
-  Exchanged exchanged{.status = status_of(head, stream->trailers()), .message = {}};
-  if (exchanged.status.code != wire::GrpcCode::ok) co_return exchanged;
+  EtcdAnswer answer{.status = status_of(head, stream->trailers()), .message = {}};
+  if (answer.status.code != wire::GrpcCode::ok) co_return answer;
   if (!message) co_return fail(Code::corrupt, "answer without a message");
-  exchanged.message = std::move(*message);
-  co_return exchanged;
+  answer.message = std::move(*message);
+  co_return answer;
 }
 
 Task<Result<std::unique_ptr<EtcdStream>>> EtcdClient::open_stream(std::size_t member,
                                                                   std::string_view path,
-                                                                  std::string framed) {
+                                                                  std::string framed,
+                                                                  std::uint64_t life) {
   Member& chosen = *members_[member % members_.size()];
+  FL_CO_TRY(const EtcdHistory::Refusal refusal, co_await examined(chosen, chosen.watches));
+  if (refusal) co_return fail(wire::etcd::classify_failure(*refusal).error);
+  FL_CO_CHECKED(check_life(life));
+  http::Client& client = chosen.watches.client;
   http::Request request = request_for(chosen, path, std::move(framed), std::nullopt);
   // The request is complete: etcd goes on sending events to a client that has nothing more to ask.
   FL_CO_TRY(std::unique_ptr<http::ClientStream> stream,
-            co_await chosen.watches.open(std::move(request)));
+            co_await client.open_on(client.connection(), std::move(request)));
   co_return std::make_unique<EtcdStream>(std::move(stream));
 }
 

@@ -4,6 +4,10 @@
 // have a connection of their own per member, so that a large list never delays an event. Used by
 // EtcdStore and its parts only.
 //
+// Before anything goes over a new connection, EtcdHistory examines whose history is behind it. A
+// call that is made for one life of it (EtcdEpoch::life) is not sent to another: it fails with
+// gone.
+//
 // The rule about writes: a write is tried again only if the attempt before surely was not carried
 // out. When that is not known, the caller is told `timeout` and decides.
 #pragma once
@@ -17,7 +21,9 @@
 
 #include "base/result.h"
 #include "http/client.h"
+#include "runtime/channel.h"
 #include "runtime/runtime.h"
+#include "store/etcd_history.h"
 #include "store/etcd_options.h"
 #include "wire/etcd.h"
 #include "wire/grpc.h"
@@ -57,14 +63,22 @@ class EtcdClient {
   ~EtcdClient();
 
   // One call that changes nothing: tried on one member after the other until the time is up.
-  // `framed` is the request behind its gRPC prefix; the response comes without.
-  Task<Result<std::string>> read(std::string_view path, std::string framed);
+  // `framed` is the request behind its gRPC prefix; the response comes without. Life 0: any.
+  Task<Result<std::string>> read(std::string_view path, std::string framed, std::uint64_t life = 0);
   // One call that may change something. Fails with timeout when it is not known whether it did.
-  Task<Result<std::string>> write(std::string_view path, std::string framed);
+  Task<Result<std::string>> write(std::string_view path, std::string framed,
+                                  std::uint64_t life = 0);
 
   // Opens a stream at that member (modulo their number) and returns once the request was sent.
   Task<Result<std::unique_ptr<EtcdStream>>> open_stream(std::size_t member, std::string_view path,
-                                                        std::string framed);
+                                                        std::string framed, std::uint64_t life);
+
+  // The present epoch; asks etcd if it is not known yet.
+  Task<Result<EtcdEpoch>> epoch();
+  EtcdHistory& history() { return history_; }
+  const EtcdHistory& history() const { return history_; }
+  // The history may have become another one: every connection is examined anew.
+  void doubt();
 
   std::size_t current_member() const { return current_; }
   runtime::Runtime& runtime() { return runtime_; }
@@ -74,12 +88,25 @@ class EtcdClient {
 
  private:
   enum class Kind { read, write };
-  struct Exchanged;
+  struct Link;
   struct Member;
+  // How far a call got.
+  struct Progress {
+    bool sent = false;
+    bool connection_lost = false;  // before it was sent
+  };
 
-  Task<Result<std::string>> call(Kind kind, std::string_view path, std::string framed);
-  Task<Result<std::string>> attempts(Kind kind, std::string_view path, std::string framed);
-  static Task<Result<Exchanged>> exchange(http::Client& client, http::Request request, bool& sent);
+  Task<Result<std::string>> call(Kind kind, std::string_view path, std::string framed,
+                                 std::uint64_t life);
+  Task<Result<std::string>> attempts(Kind kind, std::string_view path, std::string framed,
+                                     std::uint64_t life);
+  Task<Result<EtcdHistory::Refusal>> examined(const Member& member, Link& link);
+  Task<Result<EtcdAnswer>> ask_unexamined(const Member& member, Link& link, std::string_view path,
+                                          std::string framed, std::uint64_t& connection);
+  Task<Result<EtcdAnswer>> exchange(const Member& member, Link& link, http::Request request,
+                                    std::uint64_t life, Progress& progress);
+  static Task<Result<EtcdAnswer>> answer_of(std::unique_ptr<http::ClientStream> stream);
+  Result<> check_life(std::uint64_t life) const;
   http::Request request_for(const Member& member, std::string_view path, std::string framed,
                             std::optional<Duration> limit) const;
   void leave(std::size_t member);
@@ -88,6 +115,7 @@ class EtcdClient {
   runtime::Runtime& runtime_;
   EtcdOptions options_;
   EtcdCounters counters_;
+  EtcdHistory history_;
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t current_ = 0;
 };

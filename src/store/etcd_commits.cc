@@ -9,6 +9,7 @@ namespace fairlead::store {
 
 struct EtcdCommits::Pending {
   Transaction transaction;
+  std::uint64_t life = 0;
   std::size_t bytes = 0;
   Instant deadline{};  // for getting under way
   bool ended = false;
@@ -22,15 +23,22 @@ struct EtcdCommits::Pending {
   }
 };
 
+namespace {
+
+Error outlived() { return {Code::conflict, "etcd was restored after this was decided"}; }
+
+}  // namespace
+
 EtcdCommits::EtcdCommits(EtcdClient& client, const EtcdKeys& keys)
     : client_(client), keys_(keys), scope_(client.runtime()) {}
 
 EtcdCommits::~EtcdCommits() = default;
 
-Task<Result<Committed>> EtcdCommits::commit(Transaction transaction) {
+Task<Result<Committed>> EtcdCommits::commit(Transaction transaction, std::uint64_t life) {
   auto pending = std::make_shared<Pending>();
   pending->bytes = size_of(transaction);
   pending->transaction = std::move(transaction);
+  pending->life = life;
   pending->deadline = client_.runtime().now() + client_.options().call_time;
   if (queue_bytes_ + pending->bytes > kQueueBytes)
     co_return fail(Code::exhausted, "too many writes are waiting for etcd");
@@ -72,6 +80,17 @@ void EtcdCommits::refuse_overdue() {
   }
 }
 
+// What was decided on a history that is no more.
+void EtcdCommits::refuse_outlived() {
+  const std::uint64_t life = client_.history().epoch().life;
+  std::erase_if(queue_, [&](const std::shared_ptr<Pending>& pending) {
+    if (pending->life == life) return false;
+    queue_bytes_ -= pending->bytes;
+    pending->end(fail(outlived()));
+    return true;
+  });
+}
+
 // Takes from the queue, in order, whatever may go together with its first.
 EtcdCommits::Group EtcdCommits::take_group(EtcdGroup& group) {
   Group taken;
@@ -94,13 +113,16 @@ EtcdCommits::Group EtcdCommits::take_group(EtcdGroup& group) {
 Task<void> EtcdCommits::carry_out() {
   for (;;) {
     refuse_overdue();
+    refuse_outlived();
     EtcdGroup group(keys_);
     const Group taken = take_group(group);
     if (taken.empty()) break;
     EtcdCounters& counters = client_.counters();
     ++counters.groups;
     counters.transactions += taken.size();
-    Result<std::string> answer = co_await client_.write(wire::etcd::kTxnPath, group.request());
+    Result<std::string> answer =
+        co_await client_.write(wire::etcd::kTxnPath, group.request(), taken.front()->life);
+    if (!answer && answer.error().code == Code::gone) answer = fail(outlived());
     Result<std::vector<Result<Committed>>> outcomes =
         answer ? group.outcomes(*answer) : fail(std::move(answer).error());
     for (std::size_t i = 0; i < taken.size(); ++i) {

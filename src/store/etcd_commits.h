@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -26,9 +27,10 @@ class EtcdCommits {
   EtcdCommits(EtcdClient& client, const EtcdKeys& keys);
   ~EtcdCommits();
 
-  // REQUIRES: the transaction is valid. Cancelling takes it back while it waits; after that its
-  // fate is not known to the one who cancelled.
-  Task<Result<Committed>> commit(Transaction transaction);
+  // Revisions are those of etcd in that life of it; should it be restored before the transaction
+  // is sent, it fails with conflict. REQUIRES: the transaction is valid. Cancelling takes it back
+  // while it waits; after that its fate is not known to the one who cancelled.
+  Task<Result<Committed>> commit(Transaction transaction, std::uint64_t life);
 
   static constexpr std::size_t kUnderWay = 2;
   static constexpr std::size_t kQueueBytes = 64 << 20;  // of what waits; more is refused
@@ -39,6 +41,7 @@ class EtcdCommits {
 
   void send();
   void refuse_overdue();
+  void refuse_outlived();
   Group take_group(EtcdGroup& group);
   Task<void> carry_out();
   void take_back(const std::shared_ptr<Pending>& pending);

@@ -4,8 +4,8 @@
 
 namespace fairlead::store {
 
-EtcdFeed::EtcdFeed(EtcdClient& client, const EtcdKeys& keys, Revision after)
-    : client_(client), tail_(client, keys, after), log_(after), scope_(client.runtime()) {
+EtcdFeed::EtcdFeed(EtcdClient& client, const EtcdKeys& keys, std::uint64_t life, Revision after)
+    : client_(client), tail_(client, keys, life, after), log_(after), scope_(client.runtime()) {
   scope_.spawn(follow());
 }
 

@@ -14,7 +14,7 @@ namespace fairlead::store {
 class EtcdFeed {
  public:
   // Begins at once to follow what comes after that revision.
-  EtcdFeed(EtcdClient& client, const EtcdKeys& keys, Revision after);
+  EtcdFeed(EtcdClient& client, const EtcdKeys& keys, std::uint64_t life, Revision after);
 
   const ChangeLog& log() const { return log_; }
   // The revision of the last event that came, 0 before the first.

@@ -15,7 +15,8 @@ EtcdKeys::EtcdKeys(std::string_view root)
     : root_(root),
       data_(root_ + "data/"),
       tick_(root_ + "meta/tick"),
-      compaction_(root_ + "meta/compact") {
+      compaction_(root_ + "meta/compact"),
+      epoch_(root_ + "meta/epoch") {
   const auto end = prefix_end(root_);
   CHECK(end.has_value());  // a root is readable text, never empty
   root_end_ = *end;
@@ -58,6 +59,11 @@ Result<KeyValue> open_key_value(std::string_view key, const wire::etcd::KeyValue
                   .value = Bytes(std::string(opened->value)),
                   .modified = {kv.mod_revision, opened->position},
                   .created = kv.create_revision};
+}
+
+void show(KeyValue& item, const EtcdEpoch& epoch) {
+  item.modified.revision = epoch.shown(item.modified.revision);
+  if (item.created != 0) item.created = epoch.shown(item.created);
 }
 
 }  // namespace fairlead::store

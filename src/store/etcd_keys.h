@@ -2,6 +2,7 @@
 //
 //   <root>data/<key>     the store's keys; every value in an envelope
 //   <root>meta/tick      written only to be seen by watches (EtcdStore::nudge)
+//   <root>meta/epoch     how etcd's revisions become the store's (EtcdEpoch)
 //   <root>meta/compact   whose turn it is to compact (EtcdStore::compact_in_turn)
 //
 //   envelope:  01 | varint position | value
@@ -16,6 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "store/etcd_epoch.h"
 #include "store/store.h"
 #include "wire/etcd.h"
 
@@ -29,6 +31,7 @@ class EtcdKeys {
   const std::string& root_end() const { return root_end_; }
   const std::string& tick() const { return tick_; }
   const std::string& compaction() const { return compaction_; }
+  const std::string& epoch() const { return epoch_; }
 
   std::string data(std::string_view key) const { return std::string(data_).append(key); }
   // The end of the range of keys with the store's `prefix`.
@@ -42,6 +45,7 @@ class EtcdKeys {
   std::string data_;
   std::string tick_;
   std::string compaction_;
+  std::string epoch_;
 };
 
 std::string seal_value(std::uint32_t position, std::string_view value);
@@ -55,5 +59,8 @@ Result<OpenedValue> open_value(std::string_view sealed);
 
 // A key and value of etcd as the store shows it; corrupt if the value is not in an envelope.
 Result<KeyValue> open_key_value(std::string_view key, const wire::etcd::KeyValue& kv);
+
+// Revisions of etcd become the store's.
+void show(KeyValue& item, const EtcdEpoch& epoch);
 
 }  // namespace fairlead::store

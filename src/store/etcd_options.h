@@ -18,6 +18,9 @@ struct EtcdOptions {
   std::vector<runtime::Endpoint> endpoints{};       // members; tried in turn
   std::shared_ptr<const runtime::TlsSource> tls{};  // null: plain HTTP/2
   std::string root = "/fairlead/";                  // everything of ours lies below
+  // The newest revision known to have been handed out before; an etcd that is behind it was
+  // restored.
+  std::int64_t seen = 0;
   Duration call_time =
       5s;  // a call with all its attempts; a write that may be under way waits so long
   Duration attempt_time = 2s;  // a read tries another member after this

@@ -84,15 +84,13 @@ class EtcdCluster {
  public:
   explicit EtcdCluster(std::size_t members, std::vector<std::string> tls_flags = {}) {
     const std::string scheme = tls_flags.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:";
-    std::vector<std::string> peers;
-    std::string initial;
     for (std::size_t i = 0; i < members; ++i) {
       runtime::Endpoint endpoint;
       endpoint.host = "127.0.0.1";
       endpoint.port = ports_.take();
       endpoints_.push_back(endpoint);
-      peers.push_back("http://127.0.0.1:" + std::to_string(ports_.take()));
-      initial += (i ? ",m" : "m") + std::to_string(i) + "=" + peers[i];
+      peers_.push_back("http://127.0.0.1:" + std::to_string(ports_.take()));
+      initial_ += (i ? ",m" : "m") + std::to_string(i) + "=" + peers_[i];
     }
     for (std::size_t i = 0; i < members; ++i) {
       const std::string name = "m" + std::to_string(i);
@@ -107,11 +105,11 @@ class EtcdCluster {
                                           "--advertise-client-urls",
                                           client,
                                           "--listen-peer-urls",
-                                          peers[i],
+                                          peers_[i],
                                           "--initial-advertise-peer-urls",
-                                          peers[i],
+                                          peers_[i],
                                           "--initial-cluster",
-                                          initial,
+                                          initial_,
                                           "--heartbeat-interval",
                                           "50",
                                           "--election-timeout",
@@ -126,8 +124,28 @@ class EtcdCluster {
   const std::vector<runtime::Endpoint>& endpoints() const { return endpoints_; }
   EtcdProcess& member(std::size_t i) { return *processes_[i]; }
   // What a killed member knew is lost.
-  void wipe(std::size_t i) {
-    std::filesystem::remove_all(folder_.path() / ("m" + std::to_string(i)));
+  void wipe(std::size_t i) { std::filesystem::remove_all(data(i)); }
+  // Its folder, for those who put its files back by hand.
+  std::filesystem::path data(std::size_t i) const {
+    return folder_.path() / ("m" + std::to_string(i));
+  }
+  std::filesystem::path folder() const { return folder_.path(); }
+
+  // As the operators of etcd do it, with the same names and addresses before and after.
+  void save_snapshot() const {
+    run_etcdctl("--endpoints http://" + endpoints_[0].to_string() + " snapshot save " +
+                snapshot().string());
+  }
+  // Kills every member and brings back a cluster of the same name from the snapshot.
+  void restore_snapshot() {
+    for (const auto& process : processes_) process->kill();
+    for (std::size_t i = 0; i < size(); ++i) {
+      wipe(i);
+      run_etcdctl("snapshot restore " + snapshot().string() + " --name m" + std::to_string(i) +
+                  " --data-dir " + data(i).string() + " --initial-cluster " + initial_ +
+                  " --initial-advertise-peer-urls " + peers_[i]);
+    }
+    for (const auto& process : processes_) process->start();
   }
   std::size_t size() const { return processes_.size(); }
   std::size_t index_of(const runtime::Endpoint& endpoint) const {
@@ -135,8 +153,15 @@ class EtcdCluster {
   }
 
  private:
+  std::filesystem::path snapshot() const { return folder_.path() / "snapshot"; }
+  static void run_etcdctl(const std::string& arguments) {
+    CHECK(std::system(("ETCDCTL_API=3 etcdctl " + arguments + " >/dev/null 2>&1").c_str()) == 0);
+  }
+
   TemporaryFolder folder_;
   FreePorts ports_;
+  std::vector<std::string> peers_;
+  std::string initial_;
   std::vector<runtime::Endpoint> endpoints_;
   std::vector<std::unique_ptr<EtcdProcess>> processes_;
 };

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "store/transaction.h"
 
 namespace fairlead::store {
@@ -17,6 +19,8 @@ constexpr std::size_t kFirstPage = 32;
 constexpr std::size_t kLargestPage = 2'000;
 // How often a list of "now" starts over when compaction overtakes it.
 constexpr int kListAttempts = 3;
+// How often a question is asked again because the epoch changed.
+constexpr int kEpochAttempts = 5;
 
 std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
   if (items == 0) return page;
@@ -38,7 +42,9 @@ EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
       keys_(options.root),
       client_(runtime, options),
       commits_(client_, keys_),
-      scope_(runtime) {}
+      scope_(runtime) {
+  client_.history().on_change([this] { change_epoch(); });
+}
 
 EtcdStore::~EtcdStore() = default;
 
@@ -63,30 +69,51 @@ Task<void> EtcdStore::ask_revisions() {
 }
 
 Task<Result<Revision>> EtcdStore::ask_revision() {
-  const std::shared_ptr<EtcdFeed> feed = feed_;
-  const Revision seen = feed ? feed->seen() : 0;
-  const etcd::RangeRequest request{.key = keys_.tick(), .limit = 1, .keys_only = true};
-  FL_CO_TRY(const std::string bytes,
-            co_await client_.read(etcd::kRangePath, framed_request(request)));
-  FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(bytes));
-  const Revision now = response.header.revision;
-  // Only a cluster restored from a backup goes back; whoever watched it has seen what never was.
-  if (now < seen) {
-    wanted_ = known_event_ = 0;
-    feed->end({Code::gone, "etcd went back to revision " + std::to_string(now)});
+  for (int attempt = 1;; ++attempt) {
+    FL_CO_TRY(const std::optional<Revision> now, co_await ask_revision_once());
+    if (now) co_return *now;
+    if (attempt == kEpochAttempts) co_return fail(Code::unavailable, "etcd is being restored");
   }
+}
+
+// Nothing: the epoch changed meanwhile, or is not what it was.
+Task<Result<std::optional<Revision>>> EtcdStore::ask_revision_once() {
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
+  const Revision seen = client_.history().seen();
+  const etcd::RangeRequest request{.key = keys_.epoch(), .limit = 1, .keys_only = true};
+  const Result<std::string> bytes =
+      co_await client_.read(etcd::kRangePath, framed_request(request), epoch.life);
+  if (!bytes && bytes.error().code == Code::gone) co_return std::optional<Revision>();
+  if (!bytes) co_return fail(bytes.error());
+  FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(*bytes));
+  const Revision now = response.header.revision;
+  const bool same = !response.kvs.empty() && response.kvs.front().mod_revision == epoch.began &&
+                    epoch.shown(now) >= seen;
+  if (!same) {
+    client_.doubt();
+    co_return std::optional<Revision>();
+  }
+  if (client_.history().epoch().life != epoch.life) co_return std::optional<Revision>();
   want(now);
-  co_return now;
+  co_return epoch.shown(now);
+}
+
+// Whoever watches has seen what never was, or will not be told of what is.
+void EtcdStore::change_epoch() {
+  wanted_ = known_event_ = 0;
+  if (feed_) feed_->end({Code::gone, "etcd was restored"});
 }
 
 Task<Result<std::optional<KeyValue>>> EtcdStore::get(std::string key) {
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
   const std::string etcd_key = keys_.data(key);
   const etcd::RangeRequest request{.key = etcd_key, .limit = 1};
   FL_CO_TRY(const std::string bytes,
-            co_await client_.read(etcd::kRangePath, framed_request(request)));
+            co_await client_.read(etcd::kRangePath, framed_request(request), epoch.life));
   FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(bytes));
   if (response.kvs.empty()) co_return std::optional<KeyValue>();
   FL_CO_TRY(KeyValue found, open_key_value(key, response.kvs.front()));
+  show(found, epoch);
   co_return std::optional<KeyValue>(std::move(found));
 }
 
@@ -100,30 +127,35 @@ Task<Result<Listing>> EtcdStore::list(std::string prefix, ListOptions options) {
 }
 
 Task<Result<Listing>> EtcdStore::list_once(std::string prefix, ListOptions options) {
-  Listing listing{.revision = options.at, .items = {}, .more = false};
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
+  if (options.at != 0 && options.at < epoch.oldest())
+    co_return fail(Code::gone,
+                   fmt::format("revision {} lies before the restore of etcd", options.at));
+  Revision at = options.at == 0 ? 0 : epoch.in_etcd(options.at);  // a revision of etcd
+  Listing listing;
   const std::string end = keys_.data_end(prefix);
   const bool resume = !options.after.empty() && options.after >= prefix;
   std::string start = keys_.data(resume ? options.after + '\0' : prefix);
   for (std::size_t page = kFirstPage;;) {
     const std::size_t missing = options.limit - listing.items.size();
     const std::size_t limit = options.limit == 0 ? page : std::min(page, missing);
-    const etcd::RangeRequest request{.key = start,
-                                     .range_end = end,
-                                     .limit = static_cast<std::int64_t>(limit),
-                                     .revision = listing.revision};
+    const etcd::RangeRequest request{
+        .key = start, .range_end = end, .limit = static_cast<std::int64_t>(limit), .revision = at};
     const Result<std::string> bytes =
-        co_await client_.read(etcd::kRangePath, framed_request(request));
+        co_await client_.read(etcd::kRangePath, framed_request(request), epoch.life);
     if (!bytes && bytes.error().code == Code::exhausted && limit > 1) {
       page = std::max<std::size_t>(limit / 16, 1);  // small values, then huge ones
       continue;
     }
     if (!bytes) co_return fail(bytes.error());
     FL_CO_TRY(const etcd::RangeResponse response, etcd::decode_range_response(*bytes));
-    if (listing.revision == 0) listing.revision = response.header.revision;
+    if (at == 0) at = response.header.revision;
+    listing.revision = epoch.shown(at);
     for (const etcd::KeyValue& kv : response.kvs) {
       const auto key = keys_.key_of(kv.key);
       if (!key) co_return fail(Code::corrupt, "etcd answered with a key outside the range");
       FL_CO_TRY(KeyValue item, open_key_value(*key, kv));
+      show(item, epoch);
       listing.items.push_back(std::move(item));
     }
     if (!response.more || response.kvs.empty()) co_return listing;
@@ -138,22 +170,36 @@ Task<Result<Listing>> EtcdStore::list_once(std::string prefix, ListOptions optio
 
 Task<Result<Committed>> EtcdStore::commit(Transaction transaction) {
   FL_CO_CHECKED(validate(transaction));
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
+  for (Compare& compare : transaction.compares) {
+    if (compare.modified <= 0) continue;
+    compare.modified = epoch.in_etcd(compare.modified);
+    if (compare.modified <= 0)
+      co_return fail(Code::conflict, printable(compare.key) + " was restored with all of etcd");
+  }
   const bool changes = !transaction.operations.empty();
-  FL_CO_TRY(const Committed committed, co_await commits_.commit(std::move(transaction)));
+  FL_CO_TRY(Committed committed, co_await commits_.commit(std::move(transaction), epoch.life));
+  if (client_.history().epoch().life != epoch.life)
+    co_return fail(Code::timeout, "fate unknown: etcd was restored meanwhile");
   if (changes) known_event_ = std::max(known_event_, committed.revision);
   want(committed.revision);
+  committed.revision = epoch.shown(committed.revision);
   co_return committed;
 }
 
 Task<Result<>> EtcdStore::compact(Revision before) {
-  if (before <= 0) co_return Result<>{};
-  std::string request = framed_request(etcd::CompactRequest{.revision = before, .physical = false});
-  const Result<std::string> bytes = co_await client_.write(etcd::kCompactPath, std::move(request));
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
+  if (before <= epoch.oldest()) co_return Result<>{};
+  std::string request =
+      framed_request(etcd::CompactRequest{.revision = epoch.in_etcd(before), .physical = false});
+  const Result<std::string> bytes =
+      co_await client_.write(etcd::kCompactPath, std::move(request), epoch.life);
   if (bytes || bytes.error().code == Code::gone) co_return Result<>{};  // gone: done before
   co_return fail(bytes.error());
 }
 
 Task<Result<CompactionTurn>> EtcdStore::compact_in_turn(CompactionTurn last) {
+  FL_CO_TRY(const EtcdEpoch epoch, co_await client_.epoch());
   const std::string text = std::to_string(last.revision);
   etcd::TxnRequest request;
   request.compares.push_back(
@@ -161,9 +207,9 @@ Task<Result<CompactionTurn>> EtcdStore::compact_in_turn(CompactionTurn last) {
   request.success.emplace_back(etcd::PutRequest{.key = keys_.compaction(), .value = text});
   request.failure.emplace_back(etcd::RangeRequest{.key = keys_.compaction(), .limit = 1});
   FL_CO_TRY(const std::string bytes,
-            co_await client_.write(etcd::kTxnPath, framed_request(request)));
+            co_await client_.write(etcd::kTxnPath, framed_request(request), epoch.life));
   FL_CO_TRY(const etcd::TxnResponse response, etcd::decode_txn_response(bytes));
-  const Revision now = response.header.revision;
+  const Revision now = epoch.shown(response.header.revision);
   if (response.succeeded) {
     if (last.revision > 0) {
       FL_CO_CHECKED(co_await compact(last.revision));

@@ -6,11 +6,13 @@
 // while, and compaction under it: whatever cannot be answered right is an error (timeout for a
 // write whose fate is not known, gone for lost history), never a wrong answer.
 //
-// Revisions are etcd's, shared with everything else in that etcd. The watch learns of revisions by
-// events only. Progress notifications would tell it of the others, but before etcd 3.4.25 and 3.5.8
-// they may overtake events (etcd issue 15220); so when revision() has told of one that the watch
-// does not reach by itself, because it changed nothing below our root, the store writes a key of
-// its own below the root (a tick) and the watch gets there.
+// Revisions are etcd's, shared with everything else in that etcd, plus the base of the epoch
+// (EtcdEpoch): 0 until etcd is restored from a backup. Only this class and its watches translate;
+// the parts below them (EtcdCommits, EtcdFeed, EtcdTail) know etcd's revisions only. The watch
+// learns of revisions by events only. Progress notifications would tell it of the others, but
+// before etcd 3.4.25 and 3.5.8 they may overtake events (etcd issue 15220); so when revision() has
+// told of one that the watch does not reach by itself, because it changed nothing below our root,
+// the store writes a key of its own below the root (a tick) and the watch gets there.
 //
 // REQUIRES: the store outlives its watches and every call.
 #pragma once
@@ -73,6 +75,10 @@ class EtcdStore final : public Store {
     return client_.options().endpoints[client_.current_member()];
   }
   const EtcdCounters& counters() const { return client_.counters(); }
+  // How often this server found etcd restored and began a new epoch.
+  std::uint64_t restores() const { return client_.history().restores(); }
+  // The newest revision that was handed out: to be kept for EtcdOptions::seen.
+  Revision seen() const { return client_.history().seen(); }
 
  private:
   class EtcdWatch;
@@ -80,8 +86,10 @@ class EtcdStore final : public Store {
 
   Task<void> ask_revisions();
   Task<Result<Revision>> ask_revision();
+  Task<Result<std::optional<Revision>>> ask_revision_once();
   Task<Result<Listing>> list_once(std::string prefix, ListOptions options);
-  std::shared_ptr<EtcdFeed> feed_after(Revision after);
+  std::shared_ptr<EtcdFeed> feed_after(const EtcdEpoch& epoch, Revision after);
+  void change_epoch();
 
   void want(Revision revision);
   bool behind(Revision revision) const;
@@ -95,8 +103,9 @@ class EtcdStore final : public Store {
   EtcdCommits commits_;
   std::shared_ptr<EtcdFeed> feed_;  // null until the first watch
   std::size_t pursuing_ = 0;        // watches that follow etcd by themselves, further back
-  Revision wanted_ = 0;             // the watch should get here …
-  Revision known_event_ = 0;        // … and there is an event of ours at this revision
+  // Revisions of etcd in the present epoch, as those of feeds:
+  Revision wanted_ = 0;       // the watch should get here …
+  Revision known_event_ = 0;  // … and there is an event of ours at this revision
   bool nudging_ = false;
   std::shared_ptr<Question> next_question_;
   bool asking_ = false;

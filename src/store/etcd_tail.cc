@@ -28,8 +28,12 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
-EtcdTail::EtcdTail(EtcdClient& client, const EtcdKeys& keys, Revision after)
-    : client_(client), keys_(keys), position_(after), member_(client.current_member()) {}
+EtcdTail::EtcdTail(EtcdClient& client, const EtcdKeys& keys, std::uint64_t life, Revision after)
+    : client_(client),
+      keys_(keys),
+      life_(life),
+      position_(after),
+      member_(client.current_member()) {}
 
 EtcdTail::~EtcdTail() = default;
 
@@ -100,8 +104,9 @@ Task<Result<>> EtcdTail::connect() {
   create.start_revision = std::max<Revision>(position_, 1);
   create.fragment = true;
   std::string framed = framed_request(wire::etcd::WatchRequest(create));
-  FL_CO_TRY(std::unique_ptr<EtcdStream> stream,
-            co_await client_.open_stream(member_, wire::etcd::kWatchPath, std::move(framed)));
+  FL_CO_TRY(
+      std::unique_ptr<EtcdStream> stream,
+      co_await client_.open_stream(member_, wire::etcd::kWatchPath, std::move(framed), life_));
   FL_CO_TRY(const std::string_view first, co_await stream->next());
   FL_CO_TRY(const wire::etcd::WatchResponse created, wire::etcd::decode_watch_response(first));
   if (!created.created || created.canceled)
@@ -125,6 +130,10 @@ Result<EtcdTail::Revisions> EtcdTail::take(std::string_view message) {
   counters.watch_events += response.events.size();
   const std::uint64_t foreign_before = assembler_->foreign_values();
   FL_TRY(Revisions revisions, assembler_->take(response));
+  if (assembler_->epoch_written() > client_.history().epoch().began) {
+    client_.doubt();
+    return fail(Code::gone, "another epoch of etcd began");
+  }
   counters.foreign_values += assembler_->foreign_values() - foreign_before;
   return revisions;
 }

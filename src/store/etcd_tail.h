@@ -20,15 +20,17 @@ namespace fairlead::store {
 
 class EtcdTail {
  public:
-  EtcdTail(EtcdClient& client, const EtcdKeys& keys, Revision after);
+  // `after` is a revision of etcd, in that life of it.
+  EtcdTail(EtcdClient& client, const EtcdKeys& keys, std::uint64_t life, Revision after);
   ~EtcdTail();
 
-  // The next whole revisions, at least one. Fails with gone when they were compacted, with
-  // cancelled, and with what no other member could do better (forbidden, corrupt …). A cancelled
-  // call loses nothing; the next one goes on. One call at a time.
+  // The next whole revisions, at least one. Fails with gone when they were compacted or
+  // etcd was restored, with cancelled, and with what no other member could do better (forbidden,
+  // corrupt …). A cancelled call loses nothing; the next one goes on. One call at a time.
   Task<Result<std::vector<RevisionChanges>>> next();
 
   Revision position() const { return position_; }
+  std::uint64_t life() const { return life_; }
 
   // Gives up the stream, which seems stuck, and goes on at another member.
   void move_on();
@@ -46,6 +48,7 @@ class EtcdTail {
 
   EtcdClient& client_;
   const EtcdKeys& keys_;
+  const std::uint64_t life_;
   Revision position_;
   std::size_t member_;
   std::size_t failures_ = 0;  // in a row

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "store/etcd_store.h"
 
@@ -12,10 +14,33 @@ namespace fairlead::store {
 class EtcdStore::EtcdWatch final : public Watch {
  public:
   EtcdWatch(EtcdStore& store, std::string prefix, Revision after)
-      : store_(store), prefix_(std::move(prefix)), after_(after), feed_(store.feed_after(after)) {}
+      : store_(store), prefix_(std::move(prefix)), asked_(after) {}
 
   Task<Result<ChangeBatch>> next() override {
+    if (!feed_) {
+      FL_CO_CHECKED(co_await begin());
+    }
+    FL_CO_TRY(ChangeBatch batch, co_await next_in_etcd());
+    for (Change& change : batch.changes) show(change.current, epoch_);
+    batch.revision = epoch_.shown(batch.revision);
+    co_return batch;
+  }
+
+ private:
+  Task<Result<>> begin() {
+    FL_CO_TRY(epoch_, co_await store_.client_.epoch());
+    if (asked_ < epoch_.oldest())
+      co_return fail(Code::gone,
+                     fmt::format("revision {} lies before the restore of etcd", asked_));
+    after_ = epoch_.in_etcd(asked_);
+    feed_ = store_.feed_after(epoch_, after_);
+    co_return Result<>{};
+  }
+
+  Task<Result<ChangeBatch>> next_in_etcd() {
     for (;;) {
+      if (store_.client_.history().epoch().life != epoch_.life)
+        co_return fail(Code::gone, "etcd was restored");
       const ChangeLog& log = feed_->log();
       if (after_ < log.floor()) co_return co_await pursue();
       own_.reset();
@@ -27,16 +52,15 @@ class EtcdStore::EtcdWatch final : public Watch {
       if (feed_->ended()) {
         // A feed that stood further back than this watch was lost; that says nothing about us.
         if (after_ == log.head()) co_return fail(*feed_->ended());
-        feed_ = store_.feed_after(after_);
+        feed_ = store_.feed_after(epoch_, after_);
         continue;
       }
       FL_CO_CHECKED(co_await feed_->changed().wait());
     }
   }
 
- private:
   Task<Result<ChangeBatch>> pursue() {
-    if (!own_) own_ = std::make_unique<EtcdTail>(store_.client_, store_.keys_, after_);
+    if (!own_) own_ = std::make_unique<EtcdTail>(store_.client_, store_.keys_, epoch_.life, after_);
     const Pursuing pursuing(store_);
     Result<std::vector<RevisionChanges>> revisions = co_await own_->next();
     if (!revisions) co_return fail(std::move(revisions).error());
@@ -60,7 +84,9 @@ class EtcdStore::EtcdWatch final : public Watch {
 
   EtcdStore& store_;
   std::string prefix_;
-  Revision after_;
+  const Revision asked_;  // a revision of the store
+  EtcdEpoch epoch_;       // the one it began in, and cannot outlive
+  Revision after_ = 0;    // a revision of etcd, as all that the feed and the tail show
   std::shared_ptr<EtcdFeed> feed_;
   std::unique_ptr<EtcdTail> own_;
 };
@@ -70,9 +96,9 @@ Result<std::unique_ptr<Watch>> EtcdStore::watch(std::string prefix, Revision aft
   return std::make_unique<EtcdWatch>(*this, std::move(prefix), after);
 }
 
-std::shared_ptr<EtcdFeed> EtcdStore::feed_after(Revision after) {
+std::shared_ptr<EtcdFeed> EtcdStore::feed_after(const EtcdEpoch& epoch, Revision after) {
   if (!feed_ || feed_->ended()) {
-    feed_ = std::make_shared<EtcdFeed>(client_, keys_, after);
+    feed_ = std::make_shared<EtcdFeed>(client_, keys_, epoch.life, after);
     want(wanted_);  // whoever was told of a revision before may be waiting for it
   }
   return feed_;
@@ -80,6 +106,7 @@ std::shared_ptr<EtcdFeed> EtcdStore::feed_after(Revision after) {
 
 void EtcdStore::want(Revision revision) {
   wanted_ = std::max(wanted_, revision);
+  client_.history().saw(client_.history().epoch().shown(revision));
   if (nudging_ || !behind(wanted_)) return;
   nudging_ = true;
   scope_.spawn(nudge());
@@ -122,14 +149,16 @@ Task<Result<>> EtcdStore::wait_until_reached(Revision revision) {
 
 Task<Result<Revision>> EtcdStore::tick() {
   ++client_.counters().ticks;
+  const std::uint64_t life = client_.history().epoch().life;
   const std::string value = seal_value(0, "");
   wire::etcd::TxnRequest request;
   request.success.emplace_back(wire::etcd::PutRequest{.key = keys_.tick(), .value = value});
   std::string framed = framed_request(request);
   FL_CO_TRY(const std::string bytes,
-            co_await client_.write(wire::etcd::kTxnPath, std::move(framed)));
+            co_await client_.write(wire::etcd::kTxnPath, std::move(framed), life));
   FL_CO_TRY(const wire::etcd::TxnResponse response, wire::etcd::decode_txn_response(bytes));
-  known_event_ = std::max(known_event_, response.header.revision);
+  if (client_.history().epoch().life == life)
+    known_event_ = std::max(known_event_, response.header.revision);
   co_return response.header.revision;
 }
 

@@ -1,5 +1,10 @@
 #include "store/sqlite_database.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +14,8 @@
 
 namespace fairlead::store {
 namespace {
+
+constexpr mode_t kPrivate = 0600;  // everything is in it, secrets too
 
 Code code_of(int status) {
   switch (status & 0xff) {
@@ -37,6 +44,21 @@ Error error_of(sqlite3* database, int status) {
   const int extended = database ? sqlite3_extended_errcode(database) : status;
   const char* message = database ? sqlite3_errmsg(database) : sqlite3_errstr(status);
   return {code_of(status), fmt::format("sqlite: {} ({})", message, extended)};
+}
+
+// Whatever the umask: makes the database, or takes from others what they may do with it.
+Result<> keep_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivate);
+  if (file < 0) return fail(errno_error("open " + path));
+  const int status = ::fchmod(file, kPrivate);
+  const Error error = errno_error("change the mode of " + path);
+  ::close(file);
+  if (status != 0) return fail(error);
+  // Those of an earlier process; SQLite gives the ones it makes the mode of the database.
+  for (const char* suffix : {"-wal", "-shm", "-journal"})
+    if (::chmod((path + suffix).c_str(), kPrivate) != 0 && errno != ENOENT)
+      return fail(errno_error("change the mode of " + path + suffix));
+  return {};
 }
 
 }  // namespace
@@ -95,6 +117,9 @@ bool Rows::is_null(int column) const {
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 Result<Database> Database::open(const DatabaseOptions& options) {
+  if (options.vfs.empty() && options.create && !options.read_only) {
+    FL_CHECKED(keep_private(options.path));
+  }
   int flags = SQLITE_OPEN_NOMUTEX;
   flags |= options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (options.create && !options.read_only) flags |= SQLITE_OPEN_CREATE;

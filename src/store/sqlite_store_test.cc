@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "store/contract.h"
 #include "store/faulty_vfs.h"
@@ -274,6 +277,34 @@ TEST_F(SqliteStoreTest, AFullDatabaseRefusesWritesAndRecovers) {
   ASSERT_TRUE(loop_.await(store_->compact(erased + 1)));
   EXPECT_TRUE(commit(make({put("/again", value)})));
   close();
+}
+
+// Nobody else may read what is in the store, whatever the umask and whatever the files were before.
+TEST_F(SqliteStoreTest, FilesArePrivate) {
+  namespace fs = std::filesystem;
+  const mode_t before = ::umask(0);
+  fs::permissions(directory_.path(), fs::perms(0755));
+  const auto expect_private = [&] {
+    int found = 0;
+    for (const auto& entry : fs::directory_iterator(directory_.path())) {
+      const fs::perms mode = entry.status().permissions();
+      EXPECT_EQ(mode & fs::perms(0077), fs::perms::none) << entry.path();
+      ++found;
+    }
+    EXPECT_GE(found, 4);  // lock, database, log, index
+  };
+  open();
+  write(make({put("/secret", "x")}));
+  expect_private();
+  store_.reset();  // as killed: the log stays
+  for (const auto& entry : fs::directory_iterator(directory_.path()))
+    if (entry.path().filename().string().starts_with("fairlead.db"))
+      fs::permissions(entry.path(), fs::perms(0644));  // as made by an earlier version
+  open();
+  write(make({put("/secret", "y")}));
+  expect_private();
+  close();
+  ::umask(before);
 }
 
 // Before the disk is full, writes are refused while reads go on.

@@ -134,15 +134,16 @@ void KindCache::apply_put(ObjectRef object) {
   record(std::make_shared<Event>(std::move(before), std::move(object), place));
 }
 
-void KindCache::apply_erase(std::string_view key, store::Place place) {
+bool KindCache::apply_erase(std::string_view key, store::Place place) {
   const auto known = by_key_.find(key);
-  CHECK(known != by_key_.end());  // every erasure in a store is of a key that exists
+  if (known == by_key_.end()) return false;
   const Objects::iterator at = known->second;
   ObjectRef before = std::move(at->second);
   object_bytes_ -= before->json.size();
   by_key_.erase(known);
   objects_.erase(at);
   record(std::make_shared<Event>(std::move(before), nullptr, place));
+  return true;
 }
 
 void KindCache::record(EventRef event) {

@@ -102,7 +102,9 @@ class KindCache {
 
   // The next change. REQUIRES: `place` is after every one applied before.
   void apply_put(ObjectRef object);
-  void apply_erase(std::string_view key, store::Place place);
+  // False: there is no such object, so nothing happened. (Somebody else wrote below the store's
+  // root in etcd what is no object, and erased it again.)
+  bool apply_erase(std::string_view key, store::Place place);
 
   // REQUIRES: a change was applied since the last reset.
   const Event& last_event() const { return *history_.back(); }

@@ -190,6 +190,19 @@ TEST(KindCache, LessIsRememberedOfWhatNobodyWatches) {
   EXPECT_EQ(cache.history_size(), 8U);
 }
 
+// What never was an object, written and erased below the store's root by somebody else, is no event
+// and does no harm.
+TEST(KindCache, AnErasureOfWhatWasNeverKnownIsNothing) {
+  KindCache cache(attachments(), {});
+  cache.reset({attachment("x", "n", {1, 0})}, 1);
+  auto watcher = cache.subscribe({}, store::Place::end_of(1)).value();
+  EXPECT_FALSE(cache.apply_erase("ns/foreign", {2, 0}));
+  EXPECT_TRUE(watcher->empty());
+  EXPECT_EQ(cache.history_size(), 0U);
+  EXPECT_TRUE(cache.apply_erase("ns/x", {3, 0}));
+  EXPECT_FALSE(watcher->empty());
+}
+
 // The index finds exactly the watchers whose term fits the old or the new object.
 TEST(SubscriberIndex, CandidatesAreThoseThatMayMatch) {
   SubscriberIndex index;

@@ -95,7 +95,7 @@ Result<> WatchCache::apply(const store::ChangeBatch& batch) {
     KindCache* cache = cache_for(change.current.key, object_key);
     if (!cache) continue;
     if (change.erased) {
-      cache->apply_erase(object_key, change.current.modified);
+      if (!cache->apply_erase(object_key, change.current.modified)) continue;
     } else {
       auto object =
           decode_stored(cache->kind(), change.current.value.view(), change.current.modified);

@@ -148,6 +148,7 @@ struct StatusResponse {
   std::string_view version{};
   std::int64_t db_size = 0;
   std::uint64_t leader = 0;
+  std::uint64_t raft_index = 0;  // the last committed entry of the raft log
   std::int64_t db_size_in_use = 0;
   bool is_learner = false;
   std::vector<std::string_view> errors{};

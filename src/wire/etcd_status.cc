@@ -8,6 +8,7 @@ void write(ProtoWriter& out, const StatusResponse& response) {
   out.bytes(2, response.version);
   out.signed_number(3, response.db_size);
   out.number(4, response.leader);
+  out.number(5, response.raft_index);
   for (const std::string_view error : response.errors) out.present_bytes(8, error);
   out.signed_number(9, response.db_size_in_use);
   out.boolean(10, response.is_learner);
@@ -28,6 +29,9 @@ bool read(std::string_view message, StatusResponse& response) {
         break;
       case 4:
         response.leader = in.number();
+        break;
+      case 5:
+        response.raft_index = in.number();
         break;
       case 8:
         response.errors.push_back(in.bytes());

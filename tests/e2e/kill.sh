@@ -1,6 +1,6 @@
 #!/bin/bash
 # Nothing acknowledged is lost: the server is killed with SIGKILL at random moments, fifty times on the
-# same data, while clients write; after each restart every write that was acknowledged is there, and
+# same data, while clients create, update and delete; after each restart every write that was acknowledged is there, and
 # versions never go backwards.
 # time-limit: 300
 . "$(dirname "$0")/../lib.sh"

@@ -19,7 +19,7 @@ PATH = "/api/v1/namespaces/default/configmaps"
 
 class Server:
     def __init__(self, program, data, port):
-        self.data, self.port = data, port
+        self.data, self.port, self.killed = data, port, False
         self.process = subprocess.Popen(
             [program, "server", "--data", data, "--listen", f"127.0.0.1:{port}", "--log-level", "error"],
             stdout=subprocess.PIPE)
@@ -39,30 +39,61 @@ class Server:
         answer = connection.getresponse()
         return answer.status, json.loads(answer.read())
 
+    def alive(self):
+        return not self.killed
+
     def kill(self):
+        self.killed = True
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
 
-def write(server, acknowledged, prefix, lock):
-    """Creates and updates objects until the connection breaks."""
-    try:
-        connection = server.connect()
+class Writer(threading.Thread):
+    """Creates, updates and deletes objects until the server is killed under it.
+
+    Acknowledged is, by name, the value and version that were told, or None and the version that was deleted. What it
+    was about to do when the server died is unknown: until it is found out, either is right.
+    """
+
+    def __init__(self, server, acknowledged, prefix):
+        super().__init__()
+        self.server, self.acknowledged, self.prefix = server, acknowledged, prefix
+        self.failure, self.deleted = None, 0
+
+    def run(self):
+        try:
+            self.write()
+        except (OSError, http.client.HTTPException):
+            # Killed under us; without that there is no reason for it.
+            if self.server.alive():
+                self.failure = f"{self.prefix}: the connection was lost, but the server was not killed"
+        except Exception as error:  # whatever else it is, the test must not pass
+            self.failure = f"{self.prefix}: {error!r}"
+
+    def insist(self, status, wanted, what, answer):
+        if status != wanted:
+            raise RuntimeError(f"{what}: {status} {answer}")
+
+    def write(self):
+        connection = self.server.connect()
         for number in range(1_000_000):
-            name = f"{prefix}-{number}"
-            status, made = server.call(connection, "POST", PATH, {"metadata": {"name": name}, "data": {"n": "0"}})
-            if status != 201:
-                raise SystemExit(f"create {name}: {status} {made}")
-            with lock:
-                acknowledged[name] = ("0", int(made["metadata"]["resourceVersion"]))
+            name = f"{self.prefix}-{number}"
+            body = {"metadata": {"name": name}, "data": {"n": "0"}}
+            self.acknowledged.pop(name, None)
+            status, made = self.server.call(connection, "POST", PATH, body)
+            self.insist(status, 201, f"create {name}", made)
+            self.acknowledged[name] = ("0", int(made["metadata"]["resourceVersion"]))
             if number % 3 == 0:
                 made["data"]["n"] = "1"
-                status, made = server.call(connection, "PUT", f"{PATH}/{name}", made)
-                if status == 200:
-                    with lock:
-                        acknowledged[name] = ("1", int(made["metadata"]["resourceVersion"]))
-    except (OSError, http.client.HTTPException, ValueError):
-        pass  # killed under us: what was being written may or may not be there
+                status, made = self.server.call(connection, "PUT", f"{PATH}/{name}", made)
+                self.insist(status, 200, f"update {name}", made)
+                self.acknowledged[name] = ("1", int(made["metadata"]["resourceVersion"]))
+            elif number % 3 == 1:
+                before = self.acknowledged.pop(name)  # unknown from now on
+                status, answer = self.server.call(connection, "DELETE", f"{PATH}/{name}")
+                self.insist(status, 200, f"delete {name}", answer)
+                self.acknowledged[name] = (None, before[1])
+                self.deleted += 1
 
 
 def verify(server, acknowledged):
@@ -72,6 +103,10 @@ def verify(server, acknowledged):
     present = {item["metadata"]["name"]: item for item in listed["items"]}
     for name, (value, version) in acknowledged.items():
         item = present.get(name)
+        if value is None:
+            if item is not None:
+                raise SystemExit(f"{name} was deleted, which was acknowledged, and is back: {item}")
+            continue
         if item is None:
             raise SystemExit(f"{name} was acknowledged at version {version} and is gone")
         if int(item["metadata"]["resourceVersion"]) < version or item["data"]["n"] < value:
@@ -85,24 +120,28 @@ def main():
     program, data, port, kills, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
     print(f"seed {seed}")
     chance = random.Random(seed)
-    acknowledged, lock = {}, threading.Lock()
+    acknowledged, deleted = {}, 0
     for round_number in range(kills):
         server = Server(program, data, port)
         verify(server, acknowledged)
-        threads = [threading.Thread(target=write, args=(server, acknowledged, f"r{round_number}-w{i}", lock))
-                   for i in range(WRITERS)]
-        for thread in threads:
-            thread.start()
+        writers = [Writer(server, acknowledged, f"r{round_number}-w{i}") for i in range(WRITERS)]
+        for writer in writers:
+            writer.start()
         time.sleep(chance.uniform(0.02, 0.4))
         server.kill()
-        for thread in threads:
-            thread.join()
+        for writer in writers:
+            writer.join()
+        failures = [writer.failure for writer in writers if writer.failure]
+        if failures:
+            raise SystemExit("\n".join(failures))
+        deleted += sum(writer.deleted for writer in writers)
     server = Server(program, data, port)
     verify(server, acknowledged)
     server.kill()
-    if len(acknowledged) < kills:
-        raise SystemExit(f"only {len(acknowledged)} writes were acknowledged: the test tested nothing")
-    print(f"{len(acknowledged)} acknowledged writes, {kills} kills, none lost")
+    if len(acknowledged) < 10 * kills or deleted < kills:
+        raise SystemExit(f"only {len(acknowledged)} writes and {deleted} deletions were acknowledged: "
+                         "the test tested hardly anything")
+    print(f"{len(acknowledged)} acknowledged writes, {deleted} of them deletions, {kills} kills, none lost")
 
 
 main()

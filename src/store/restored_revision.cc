@@ -1,0 +1,19 @@
+#include "store/restored_revision.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace fairlead::store {
+
+using namespace std::chrono;
+
+Revision revision_of_time(WallTime now) {
+  constexpr WallTime kBeginning = sys_days(year{2020} / January / 1);
+  return std::max<Revision>(0, duration_cast<microseconds>(now - kBeginning).count());
+}
+
+Revision restored_revision(Revision known, WallTime now) {
+  return std::max(known + kRestoreGap, revision_of_time(now));
+}
+
+}  // namespace fairlead::store
