@@ -91,8 +91,9 @@ inline identity::TokenTable test_users() {
 class TestServer {
  public:
   // `further`: asked before the tokens.
-  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {})
-      : authenticator(with_tokens(std::move(further)), true) {
+  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
+                      ApiServerOptions its_options = {})
+      : authenticator(with_tokens(std::move(further)), true), options(its_options) {
     // 2030: certificates and ages look as they would.
     runtime.advance_without_running(
         std::chrono::sys_days{std::chrono::year{2030} / 6 / 1}.time_since_epoch());
@@ -143,6 +144,7 @@ class TestServer {
   NodeIndex nodes{catalog, cache};
   identity::UnionAuthenticator authenticator;
   identity::RoleAuthorizer authorizer{&nodes};
+  const ApiServerOptions options;
   ApiServer api{{.runtime = runtime,
                  .store = store,
                  .cache = cache,
@@ -150,7 +152,8 @@ class TestServer {
                  .nodes = nodes,
                  .authenticator = authenticator,
                  .authorizer = authorizer,
-                 .metrics = metrics}};
+                 .metrics = metrics},
+                options};
 
  private:
   static std::vector<std::shared_ptr<identity::Authenticator>> with_tokens(

@@ -44,6 +44,8 @@ class Watches {
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
+  // Copies of frames that wait for clients, see Batch.
+  std::shared_ptr<std::size_t> joined_bytes_ = std::make_shared<std::size_t>(0);
   std::uint64_t open_ = 0;
   std::uint64_t events_sent_ = 0;
   std::uint64_t cut_ = 0;

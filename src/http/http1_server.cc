@@ -161,7 +161,8 @@ Task<bool> Http1Server::receive_body(const http1::RequestHead& head, Request& re
   ReadBuffer& buffer = transport_.buffer();
   const Limits& limits = core_.limits;
   const std::size_t most = std::min(limits.body_bytes, caller.body_bytes);
-  const http1::Rejection too_large{413, "the body is too large"};
+  const std::string limit = limit_text(most);
+  const http1::Rejection too_large{413, limit};
   if (head.content_length > most) co_return co_await refuse(too_large);
   if (head.expect_continue && buffer.empty()) {
     const Result<> asked = co_await transport_.write(http1::kContinue, limits.write_stall_time);

@@ -258,7 +258,7 @@ void Http2Server::expect_body(Http2ServerStream& stream) {
   stream.expected_body_ = stream.most_body_;
   std::uint64_t length = 0;
   if (wire::http1::parse_content_length(stream.request_.headers.get("content-length"), length)) {
-    if (length > stream.most_body_) return refuse(stream, 413, "the body is too large");
+    if (length > stream.most_body_) return refuse(stream, 413, limit_text(stream.most_body_));
     stream.expected_body_ = length;
   }
   stream.body_account_ = visit_.account_of(stream.caller_);
@@ -275,7 +275,7 @@ void Http2Server::on_body(std::int32_t id, std::string_view bytes) {
   Http2ServerStream* stream = find(id);
   if (!stream || stream->refused_ || !stream->body_lease_ || stream->running_) return;
   if (stream->request_.body.size() + bytes.size() > stream->most_body_)
-    return refuse(*stream, 413, "the body is too large");
+    return refuse(*stream, 413, limit_text(stream->most_body_));
   if (append_body(stream->request_.body, bytes, stream->expected_body_, *stream->body_lease_))
     return;
   core_.count(Refusal::memory);

@@ -82,6 +82,9 @@ class RequestCount {
 // A short text/plain answer; 429 says when to come back.
 Response plain_response(int status, std::string_view reason);
 
+// What 413 says.
+inline std::string limit_text(std::size_t bytes) { return "limit is " + std::to_string(bytes); }
+
 // Whether a handler's head may be sent: a final status, names and values without anything that
 // could end a line early.
 bool is_sendable(int status, const Headers& headers);

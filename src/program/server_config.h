@@ -35,7 +35,9 @@ struct ServerFlags {
   double drain_seconds = 10;
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
+  std::size_t max_watches = 20'000;
   std::size_t max_connections = http::Limits{}.connections;
+  std::size_t max_strangers = http::Limits{}.strangers;
   double joins_per_second = 10;
   double handshake_seconds = 10;
   double header_seconds = 10;

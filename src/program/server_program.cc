@@ -154,7 +154,10 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
        .authenticator = identity->authenticator(),
        .authorizer = authorizer,
        .metrics = metrics},
-      {.reads = config.flags.max_reads, .writes = config.flags.max_writes, .reviews = !host});
+      {.reads = config.flags.max_reads,
+       .writes = config.flags.max_writes,
+       .watches = config.flags.max_watches,
+       .reviews = !host});
   BackupService backup(*opened.store);
   api.add_path(backup);
   client::WorkQueueFamilies queues(metrics);
