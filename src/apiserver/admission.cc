@@ -51,7 +51,7 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
   if (roles.node.empty() || roles.admin || roles.controller) return {};
   const bool event = &proposal.kind.storage() == events_;
   const bool small = event || proposal.kind.kind == "Lease";
-  const std::size_t most = small                                         ? limits_.event_bytes
+  const std::size_t most = small                                       ? limits_.event_bytes
                            : proposal.kind.kind == "NetworkAttachment" ? limits_.attachment_bytes
                                                                        : limits_.object_bytes;
   if (bytes > most)
@@ -64,8 +64,8 @@ Answer<> NodeRestriction::admit_event(std::string_view node, std::size_t bytes) 
   constexpr std::size_t kPacesKept = 10'000;
   if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
   const Instant now = runtime_.now();
-  const auto [pace, added] = paces_.try_emplace(std::string(node), limits_.events_burst,
-                                                limits_.events_per_second, now);
+  const auto [pace, added] =
+      paces_.try_emplace(std::string(node), limits_.events_burst, limits_.events_per_second, now);
   const bool room = cache_.of(*events_).object_bytes() + bytes <= limits_.all_events_bytes;
   if (room && pace->second.take(now, static_cast<double>(bytes))) return {};
   refused_.add();

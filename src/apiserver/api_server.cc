@@ -89,11 +89,9 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
     return {};
   });
   metrics::Registry& registry = parts.metrics;
-  registry.gauge_of("fairlead_apiserver_requests_under_way",
-                    "Requests under way, watches excluded.",
-                    [this] {
-                      return static_cast<double>(read_seats_.taken() + write_seats_.taken());
-                    });
+  registry.gauge_of(
+      "fairlead_apiserver_requests_under_way", "Requests under way, watches excluded.",
+      [this] { return static_cast<double>(read_seats_.taken() + write_seats_.taken()); });
   registry.gauge_of("fairlead_apiserver_watches", "Open watch streams.",
                     [this] { return static_cast<double>(watches_.open()); });
   registry.counter_of("fairlead_apiserver_watch_events_total", "Events sent to watchers.",

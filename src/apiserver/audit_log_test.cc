@@ -64,7 +64,9 @@ TEST(AuditLog, KeepsLittleOfStrangers) {
   };
   for (const char* stranger : {"", "guessed"}) {
     log.clear();
-    EXPECT_EQ(server.ask(stranger, "POST", maps + "?" + std::string(5'000, 'q'), map("a", 10'000))->status, 401);
+    EXPECT_EQ(server.ask(stranger, "POST", maps + "?" + std::string(5'000, 'q'), map("a", 10'000))
+                  ->status,
+              401);
     EXPECT_EQ(std::ranges::count(log, '\n'), 1);
     EXPECT_LT(log.size(), 2'000u) << log;
     EXPECT_EQ(log.find("requestObject"), std::string::npos);

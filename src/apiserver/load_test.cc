@@ -172,8 +172,8 @@ TEST(Load, EventsOfNodesAreBounded) {
   EXPECT_EQ(write("n1", tied)->status, 403);
   EXPECT_EQ(write("admin", tied)->status, 201);
   Json owned = node_event("owned", 10);
-  wire::find(owned, "metadata")->get_object()["ownerReferences"] = JsonArray{JsonObject{
-      {"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}, {"uid", "some"}}};
+  wire::find(owned, "metadata")->get_object()["ownerReferences"] = JsonArray{
+      JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}, {"uid", "some"}}};
   EXPECT_EQ(write("n1", owned)->status, 403);
   const auto large = write("n1", node_event("large", 17'000));
   EXPECT_EQ(large->status, 413) << large->text;
@@ -203,9 +203,8 @@ TEST(Load, ObjectsOfNodesAreSmall) {
   server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
   const auto report = [](std::size_t size) {
     return wire::encode_json(JsonObject{
-        {"metadata",
-         JsonObject{{"name", "n1"},
-                    {"annotations", JsonObject{{"text", std::string(size, 'x')}}}}}});
+        {"metadata", JsonObject{{"name", "n1"},
+                                {"annotations", JsonObject{{"text", std::string(size, 'x')}}}}}});
   };
   const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
   const auto large = server.ask("n1", "POST", reports, report(270'000));

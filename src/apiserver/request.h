@@ -35,7 +35,7 @@ struct Request {
   std::vector<identity::FieldTerm> field_terms;  // what attributes.field_selector looks at
   const resource::Kind* kind = nullptr;          // null: not a stored resource
   std::string audit_id;
-  std::string kept_body;  // for the audit log, if it wants it
+  std::string kept_body;         // for the audit log, if it wants it
   std::size_t omitted_body = 0;  // the size of one that is too large for it
   Seat seat;                     // among the requests under way
   std::vector<std::string> warnings;

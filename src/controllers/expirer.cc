@@ -43,7 +43,8 @@ Task<void> Expirer::sweep(const resource::Kind& kind) {
       std::chrono::floor<std::chrono::seconds>(limit.time_since_epoch()).count();
   std::vector<watchcache::ObjectRef> expired, kept;
   for (const auto& [key, object] : cache_.of(kind).objects()) {
-    const bool old = object->created_at < limit_seconds && last_written(object->decode(), now) < limit;
+    const bool old =
+        object->created_at < limit_seconds && last_written(object->decode(), now) < limit;
     (old ? expired : kept).push_back(object);
   }
   std::size_t bytes = 0;

@@ -306,11 +306,12 @@ TEST(Http1Server, BoundsConnections) {
   Limits limits;
   limits.connections = 2;
   ServerWorld world(limits);
+  world.handler.strict = true;
   RawPeer first = world.connect();
-  world.runtime.run(first.send(get("/a")));
+  world.runtime.run(first.send(get("/a", "x-user: a\r\n")));
   world.runtime.run_for(1s);
   RawPeer second = world.connect();
-  world.runtime.run(second.send(get("/b")));
+  world.runtime.run(second.send(get("/b", "x-user: b\r\n")));
   world.runtime.run_for(1s);
   RawPeer third = world.connect();
   world.runtime.run(third.receive(world.runtime, {}, 1s));

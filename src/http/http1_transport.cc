@@ -25,7 +25,8 @@ std::span<char> ReadBuffer::room() {
   }
   // A peer that fills the buffer is sending a lot, or has a long head: in few steps to the large
   // size.
-  if (end_ == capacity_) reallocate(capacity_ < kMedium ? kMedium : std::max(kLarge, capacity_ * 2));
+  if (end_ == capacity_)
+    reallocate(capacity_ < kMedium ? kMedium : std::max(kLarge, capacity_ * 2));
   return {bytes_.get() + end_, capacity_ - end_};
 }
 

@@ -18,7 +18,8 @@ constexpr std::size_t kReadBytes = 8 << 10;
 constexpr double kResetsPerSecond = 100;
 constexpr double kControlFrames = 2'000;
 constexpr double kControlFramesPerSecond = 100;
-// What a stream costs beside its head: our object and nghttp2's, the handler's fiber, a short answer.
+// What a stream costs beside its head: our object and nghttp2's, the handler's fiber, a short
+// answer.
 constexpr std::size_t kStreamBytes = 4 << 10;
 // What every connection may have for its streams before it counts.
 constexpr std::size_t kUsualHeads = 16 << 10;
@@ -129,8 +130,8 @@ Task<void> Http2Server::run() {
   if (reason.code == Code::corrupt && !flooded_) ++core_.counters.protocol_errors;
   co_await handlers_.close();
   streams_.clear();
-  const bool orderly = reason.code != Code::corrupt && !flooded_;
-  co_await linger(core_.runtime, stream(), orderly);
+  // A peer that is cut for a flood is still sending: it shall get to read why.
+  co_await linger(core_.runtime, stream(), reason.code != Code::corrupt);
 }
 
 void Http2Server::drain() {

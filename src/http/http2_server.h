@@ -4,7 +4,8 @@
 // What a hostile peer can do is bounded: streams and fibers by count (few until a caller is known),
 // headers and bodies by size, all heads and streams of a connection together by its account's
 // share, resets and control frames by rate (rapid reset, PING and SETTINGS floods), and everything
-// by time (one sweep of the streams every few seconds). Past a rate the connection ends with GOAWAY.
+// by time (one sweep of the streams every few seconds). Past a rate the connection ends with
+// GOAWAY.
 #pragma once
 
 #include <cstdint>

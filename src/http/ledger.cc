@@ -15,7 +15,7 @@ constexpr std::size_t kOneTrustedPart = 2;
 constexpr std::size_t kOneLimitedConnectionsPart = 100;
 constexpr std::size_t kFewConnections = 8;
 
-std::size_t four_fifths(std::size_t whole) { return std::max<std::size_t>(1, whole / 5 * 4); }
+std::size_t four_fifths(std::size_t whole) { return std::max<std::size_t>(1, whole * 4 / 5); }
 
 }  // namespace
 
@@ -49,7 +49,7 @@ AccountRef Ledger::account(Standing standing, std::string_view name) {
           &limited_connections_);
       break;
     case Standing::trusted:
-      made = std::make_unique<Account>(bytes / kOneTrustedPart, &bytes_, connections,
+      made = std::make_unique<Account>(bytes / kOneTrustedPart, &bytes_, four_fifths(connections),
                                        &connections_);
       break;
   }

@@ -220,7 +220,7 @@ class MemoryRuntime final : public runtime::Runtime {
     return result;
   }
 
-  std::string server_alpn = "h2";  // what every listener here would choose, if offered
+  std::string server_alpn = "h2";         // what every listener here would choose, if offered
   std::string client_address = "memory";  // that of the next connections
   std::size_t connects = 0;
   MemoryStream* last_near = nullptr;  // the connecting end of the last connection

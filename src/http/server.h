@@ -5,7 +5,7 @@
 // whole or streamed. Each request runs as a fiber of its own; it is cancelled when its peer goes
 // away, its stream is reset, or the server is told to stop and the drain time has passed.
 //
-// Room is shared by who asks (docs/design/012): the Handler recognises the caller of a request from
+// Room is shared by who asks (docs/design/017): the Handler recognises the caller of a request from
 // its head, before the body is read. Strangers have a part of the connections and of the memory,
 // each address a part of that; so have users, by their standing.
 #pragma once
@@ -89,16 +89,16 @@ class Handler {
 
 // Why somebody was not served.
 enum class Refusal : std::uint8_t {
-  connections,          // everybody inside is known
-  strangers,            // a stranger's connection gave way to another
-  handshake,            // failed, or too slow
-  user_connections,     // of one user, or of all of limited standing
-  memory,               // no room for a head or body in the caller's share
-  head_size,            // 431
-  body_size,            // 413
-  body_of_stranger,     // not read
-  slow,                 // 408
-  streams,              // HTTP/2, before a caller was known
+  connections,       // everybody inside is known
+  strangers,         // a stranger's connection gave way to another
+  handshake,         // failed, or too slow
+  user_connections,  // of one user, or of all of limited standing
+  memory,            // no room for a head or body in the caller's share
+  head_size,         // 431
+  body_size,         // 413
+  body_of_stranger,  // not read
+  slow,              // 408
+  streams,           // HTTP/2, before a caller was known
 };
 inline constexpr std::size_t kRefusals = 10;
 std::string_view refusal_name(Refusal refusal);

@@ -46,8 +46,8 @@ Response Handler::refusal(int status, std::string_view reason) const {
 
 std::string_view refusal_name(Refusal refusal) {
   static constexpr std::string_view kNames[kRefusals] = {
-      "connections", "strangers", "handshake",        "user_connections", "memory",
-      "head_size",   "body_size", "body_of_stranger", "slow",             "streams"};
+      "connections", "strangers",        "handshake", "user_connections", "memory", "head_size",
+      "body_size",   "body_of_stranger", "slow",      "streams"};
   return kNames[static_cast<std::size_t>(refusal)];
 }
 
@@ -55,7 +55,8 @@ bool append_body(std::string& body, std::string_view bytes, std::size_t expected
   constexpr std::size_t kSmallBody = 64 << 10;
   const std::size_t needed = body.size() + bytes.size();
   if (needed > lease.held()) {
-    const std::size_t grown = expected <= kSmallBody ? expected : std::min(2 * lease.held(), expected);
+    const std::size_t grown =
+        expected <= kSmallBody ? expected : std::min(2 * lease.held(), expected);
     const std::size_t room = std::max(needed, grown);
     if (!lease.resize(room)) return false;
     body.reserve(room);

@@ -28,7 +28,7 @@ struct ServerCore {
 
   // Some connections are always left to those who are known.
   static std::size_t strangers_of(const Limits& limits) {
-    return std::max<std::size_t>(1, std::min(limits.strangers, limits.connections / 5 * 4));
+    return std::max<std::size_t>(1, std::min(limits.strangers, limits.connections * 4 / 5));
   }
   void count(Refusal refusal) { ++counters.refused[static_cast<std::size_t>(refusal)]; }
 

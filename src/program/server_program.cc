@@ -145,19 +145,18 @@ Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& co
   identity::UnionAuthorizer roles_and_host(std::move(authorizers));
   identity::Authorizer& authorizer =
       host ? static_cast<identity::Authorizer&>(roles_and_host) : roles;
-  apiserver::ApiServer api(
-      {.runtime = runtime,
-       .store = *opened.store,
-       .cache = cache,
-       .catalog = catalog,
-       .nodes = nodes,
-       .authenticator = identity->authenticator(),
-       .authorizer = authorizer,
-       .metrics = metrics},
-      {.reads = config.flags.max_reads,
-       .writes = config.flags.max_writes,
-       .watches = config.flags.max_watches,
-       .reviews = !host});
+  apiserver::ApiServer api({.runtime = runtime,
+                            .store = *opened.store,
+                            .cache = cache,
+                            .catalog = catalog,
+                            .nodes = nodes,
+                            .authenticator = identity->authenticator(),
+                            .authorizer = authorizer,
+                            .metrics = metrics},
+                           {.reads = config.flags.max_reads,
+                            .writes = config.flags.max_writes,
+                            .watches = config.flags.max_watches,
+                            .reviews = !host});
   BackupService backup(*opened.store);
   api.add_path(backup);
   client::WorkQueueFamilies queues(metrics);

@@ -18,8 +18,8 @@ namespace fairlead::runtime {
 
 struct TlsStream::Transport {
   std::unique_ptr<Descriptor> descriptor;
-  bool ended = false;    // the peer's FIN was read
-  int error_number = 0;  // of the system call that failed
+  bool ended = false;                 // the peer's FIN was read
+  int error_number = 0;               // of the system call that failed
   std::optional<HelloGuard> guard{};  // a server's, until the handshake is done
 };
 
@@ -91,7 +91,8 @@ const BIO_METHOD* TlsStream::bio_method() {
 }
 
 TlsStream::TlsStream(ConnectedSocket socket, std::shared_ptr<TlsContext> context)
-    : transport_(std::make_unique<Transport>(Transport{.descriptor = std::move(socket.descriptor)})),
+    : transport_(
+          std::make_unique<Transport>(Transport{.descriptor = std::move(socket.descriptor)})),
       context_(std::move(context)) {
   peer_.address = std::move(socket.peer_address);
   peer_.tls = true;
