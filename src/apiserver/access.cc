@@ -15,10 +15,12 @@ using identity::Decision;
 using identity::UserRef;
 
 Task<Answer<UserRef>> Access::identify(const runtime::PeerInfo& peer,
-                                       identity::HeaderFields headers) {
+                                       identity::HeaderFields headers, UserRef known) {
   const identity::AuthRequest question{
       .peer = &peer, .headers = headers, .now = runtime_.wall_now()};
-  std::optional<Result<UserRef>> found = authenticator_.authenticate_now(question);
+  std::optional<Result<UserRef>> found;
+  if (known) found = std::move(known);
+  if (!found) found = authenticator_.authenticate_now(question);
   if (!found) found = co_await authenticator_.authenticate(question);
   // Whoever could not be asked says nothing about the credentials: not 401.
   if (!*found && found->error().code != Code::unauthorized)

@@ -16,9 +16,11 @@ class Access {
       : runtime_(runtime), authenticator_(authenticator), authorizer_(authorizer) {}
 
   // The user that the request speaks for, impersonation included. 401: nobody; 403: somebody who
-  // may not speak for that user; 503: it could not be found out.
+  // may not speak for that user; 503: it could not be found out. `known`: whose credentials they
+  // were found to be a moment ago, if that is known.
   Task<apimachinery::Answer<identity::UserRef>> identify(const runtime::PeerInfo& peer,
-                                                         identity::HeaderFields headers);
+                                                         identity::HeaderFields headers,
+                                                         identity::UserRef known = nullptr);
 
   // 403, for a stranger 401; 503: it could not be found out.
   Task<apimachinery::Answer<>> permit(const identity::Attributes& wanted);

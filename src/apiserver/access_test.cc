@@ -47,7 +47,7 @@ std::string config_map(std::string_view value) {
 // that is there does not.
 TEST(Access, MakingAnObjectNeedsTheRightToCreateIt) {
   Granted granted;
-  TestServer server({}, &granted);
+  TestServer server({}, {}, &granted);
   granted.grants = {"patch configmaps", "update endpoints"};
   const std::string apply = std::string(kMaps) + "/m?fieldManager=t";
   const auto refused = server.ask("nobody", "PATCH", apply, config_map("1"), kApply);
@@ -70,7 +70,7 @@ TEST(Access, MakingAnObjectNeedsTheRightToCreateIt) {
 // The same for an operation of a transaction.
 TEST(Access, TransactionsCreateByUpdateOnlyWithTheRight) {
   Granted granted;
-  TestServer server({}, &granted);
+  TestServer server({}, {}, &granted);
   const std::string body =
       R"({"operations":[{"verb":"update","object":{"apiVersion":"coordination.k8s.io/v1",)"
       R"("kind":"Lease","metadata":{"name":"l","namespace":"default"},"spec":{}}}]})";
@@ -101,7 +101,7 @@ TEST(Access, EveryPartOfAnImpersonationIsAskedFor) {
   };
   for (const Case& c : cases) {
     Granted granted;
-    TestServer server({}, &granted);
+    TestServer server({}, {}, &granted);
     const auto ask = [&] {
       http::Request request;
       request.target = kMaps;

@@ -21,6 +21,7 @@
 #include "apiserver/reads.h"
 #include "apiserver/request_metrics.h"
 #include "apiserver/reviews.h"
+#include "apiserver/seats.h"
 #include "apiserver/transactions.h"
 #include "apiserver/watches.h"
 #include "apiserver/writes.h"
@@ -32,7 +33,8 @@
 namespace fairlead::apiserver {
 
 struct ApiServerOptions {
-  // Requests under way at once, watches not counted; beyond that 429 with Retry-After.
+  // Requests under way at once, watches not counted; beyond that, or beyond a user's share of them
+  // (seats.h), 429 with Retry-After.
   std::size_t reads = 1'000;
   std::size_t writes = 1'000;
   std::size_t watches = 20'000;
@@ -65,6 +67,8 @@ class ApiServer final : public http::Handler {
   explicit ApiServer(Parts parts, ApiServerOptions options = {});
 
   Task<void> serve(http::Exchange& exchange) override;
+  http::Caller recognise(const http::Request& head, const runtime::PeerInfo& peer) override;
+  http::Response refusal(int status, std::string_view reason) const override;
 
   Health& health() { return health_; }
   ObjectWriter& writer() { return writer_; }
@@ -82,8 +86,8 @@ class ApiServer final : public http::Handler {
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
   [[gnu::noinline]] Task<Answer<>> permit(Request& request);
-  Answer<> check_load(const Request& request);
-  std::size_t* seats_of(const Request& request);
+  Answer<> take_seat(Request& request);
+  void keep_body(Request& request) const;
   bool is_open_to_all(std::string_view path) const;
   // Which answer it gets.
   Task<Result<>> dispatch(Call& call);
@@ -97,6 +101,7 @@ class ApiServer final : public http::Handler {
   ApiServerOptions options_;
   Access access_;
   NamespaceLifecycle namespace_lifecycle_;
+  RequestMetrics metrics_;
   NodeRestriction node_restriction_;
   ObjectWriter writer_;
   Reads reads_;
@@ -106,11 +111,11 @@ class ApiServer final : public http::Handler {
   Documents documents_;
   Reviews reviews_;
   Health health_;
-  RequestMetrics metrics_;
   AuditLog audit_;
   std::vector<PathHandler*> paths_;
-  std::size_t reads_under_way_ = 0;
-  std::size_t writes_under_way_ = 0;
+  Seats read_seats_;
+  Seats write_seats_;
+  Seats watch_seats_;
 };
 
 }  // namespace fairlead::apiserver

@@ -92,9 +92,10 @@ class TestServer {
  public:
   // `further`: asked before the tokens. `instead`: of the built-in roles; outlives the server.
   explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
-                      identity::Authorizer* instead = nullptr)
+                      ApiServerOptions its_options = {}, identity::Authorizer* instead = nullptr)
       : authenticator(with_tokens(std::move(further)), true),
-        authorizer(instead ? *instead : static_cast<identity::Authorizer&>(roles)) {
+        authorizer(instead ? *instead : static_cast<identity::Authorizer&>(roles)),
+        options(its_options) {
     // 2030: certificates and ages look as they would.
     runtime.advance_without_running(
         std::chrono::sys_days{std::chrono::year{2030} / 6 / 1}.time_since_epoch());
@@ -146,6 +147,7 @@ class TestServer {
   identity::UnionAuthenticator authenticator;
   identity::RoleAuthorizer roles{&nodes};
   identity::Authorizer& authorizer;
+  const ApiServerOptions options;
   ApiServer api{{.runtime = runtime,
                  .store = store,
                  .cache = cache,
@@ -153,7 +155,8 @@ class TestServer {
                  .nodes = nodes,
                  .authenticator = authenticator,
                  .authorizer = authorizer,
-                 .metrics = metrics}};
+                 .metrics = metrics},
+                options};
 
  private:
   static std::vector<std::shared_ptr<identity::Authenticator>> with_tokens(

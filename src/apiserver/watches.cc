@@ -23,31 +23,60 @@ constexpr Duration kLastBookmarkBefore = 2s;
 constexpr Duration kRightInterval = 10s;  // the right to a watch is asked for anew
 constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
 
-// Gathers frames until they are worth a write.
+// Joined text that waits for clients to take it, of all watches together.
+constexpr std::size_t kJoinedBytes = 32 << 20;
+constexpr std::size_t kLargeFrame = 16 << 10;
+
+// Gathers frames until they are worth a write. Small ones are joined, which copies them, as long as
+// not too much waits in such copies; large ones are always sent as the bytes that everyone shares.
 class Batch {
  public:
+  explicit Batch(std::shared_ptr<std::size_t> joined) : joined_(std::move(joined)) {}
+  // REQUIRES: !full().
   void add(const Bytes& frame) {
-    if (first_.empty() && text_.empty()) {
+    if (empty()) {
       first_ = frame;
-      return;
+    } else if (frame.size() >= kLargeFrame || *joined_ >= kJoinedBytes) {
+      next_ = frame;
+    } else {
+      if (!first_.empty()) {
+        text_.append(first_.view());
+        first_ = {};
+      }
+      text_.append(frame.view());
     }
-    if (!first_.empty()) {
-      text_.append(first_.view());
-      first_ = {};
-    }
-    text_.append(frame.view());
   }
   bool empty() const { return first_.empty() && text_.empty(); }
-  bool full() const { return text_.size() >= kWriteBytes; }
-  // A single frame stays shared; several are joined.
+  bool full() const {
+    return text_.size() >= kWriteBytes || first_.size() >= kLargeFrame || !next_.empty();
+  }
   Bytes take() {
-    if (!first_.empty()) return std::exchange(first_, {});
-    return Bytes(std::exchange(text_, {}));
+    Bytes taken = first_.empty() ? joined(std::exchange(text_, {})) : std::exchange(first_, {});
+    first_ = std::exchange(next_, {});
+    return taken;
   }
 
  private:
+  // Counted for as long as it exists.
+  struct Joined {
+    Joined(std::string its_text, std::shared_ptr<std::size_t> its_count)
+        : text(std::move(its_text)), count(std::move(its_count)) {
+      *count += text.size();
+    }
+    Joined(const Joined&) = delete;
+    ~Joined() { *count -= text.size(); }
+    const std::string text;
+    const std::shared_ptr<std::size_t> count;
+  };
+  Bytes joined(std::string text) const {
+    const auto owner = std::make_shared<const Joined>(std::move(text), joined_);
+    return Bytes::share(owner, owner->text);
+  }
+
+  std::shared_ptr<std::size_t> joined_;
   Bytes first_;
   std::string text_;
+  Bytes next_;
 };
 
 bool wants_initial_events(const ListOptions& options) {
@@ -137,17 +166,17 @@ Task<Result<OpenWatchRef>> Watches::open(Request& request, std::unique_ptr<Watch
     FL_CO_CHECKED(co_await request.exchange.finish());
     co_return nullptr;
   }
-  Batch batch;
+  Batch batch(joined_bytes_);
   for (const watchcache::ObjectRef& object : opening.present) {
     batch.add(frames.initial(object, runtime_.wall_now()));
     ++events_sent_;
-    if (batch.full()) {
+    while (batch.full()) {
       FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
     }
   }
   if (opening.initial_end)
     batch.add(frames.bookmark(*opening.initial_end, true, runtime_.wall_now()));
-  if (!batch.empty()) {
+  while (!batch.empty()) {
     FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
   }
   const Instant now = runtime_.now();
@@ -208,21 +237,22 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
 
 Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
   Subscription& subscription = *watch.subscription;
-  Batch batch;
+  Batch batch(joined_bytes_);
   while (!ending_) {
     if (runtime_.now() >= watch.next_check || !watch.right->covers_what_is_there()) {
       const bool holds = co_await renew(exchange, watch);
       if (!holds) break;
       continue;
     }
-    while (std::optional<Subscription::Item> item = subscription.take()) {
+    while (!batch.full()) {
+      const std::optional<Subscription::Item> item = subscription.take();
+      if (!item) break;
       batch.add(watch.frames.event(item->type, *item->event, runtime_.wall_now()));
       ++events_sent_;
-      if (batch.full()) break;
     }
     // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
     const bool heard_everything = subscription.empty() && !subscription.cut();
-    if (heard_everything && watch.bookmarks.due(runtime_.now()))
+    if (heard_everything && !batch.full() && watch.bookmarks.due(runtime_.now()))
       batch.add(watch.frames.bookmark(store::Place::end_of(cache_.revision()), false,
                                       runtime_.wall_now()));
     if (!batch.empty()) {

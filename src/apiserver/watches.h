@@ -62,6 +62,8 @@ class Watches {
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
+  // Copies of frames that wait for clients, see Batch.
+  std::shared_ptr<std::size_t> joined_bytes_ = std::make_shared<std::size_t>(0);
   std::map<Place, OpenWatch*> open_;
   std::uint64_t next_number_ = 0;
   bool ending_ = false;

@@ -116,6 +116,17 @@ bool event_is_of(const Json& event, std::string_view node, bool must_say_so) {
   return !must_say_so || !host.empty() || !instance.empty();
 }
 
+// What keeps an object from being deleted, or has it deleted with another, is not for nodes to say
+// of their events: nobody could get rid of them.
+bool has_ties(const Json* event) {
+  if (!event) return false;
+  for (const std::string_view path : {"metadata.finalizers", "metadata.ownerReferences"}) {
+    const Json* list = wire::find(*event, path);
+    if (list && !list->is_null() && !(list->is_array() && list->get_array().empty())) return true;
+  }
+  return false;
+}
+
 // Whether it tells of what is on the node: an attachment there, or what has the node's name.
 bool event_is_about(const Json& event, std::string_view node, const NodeFacts* facts) {
   const std::string_view kind = wire::find_string(event, "involvedObject.kind");
@@ -273,6 +284,8 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
     const bool own = (!current || event_is_of(*current, node, true)) &&
                      (!desired || event_is_of(*desired, node, false));
     if (!own) return Decision::deny("the event is another node's");
+    if (has_ties(desired))
+      return Decision::deny("a node's event may have neither finalizers nor owner references");
     const bool about_own = !desired || event_is_about(*desired, node, facts);
     return about_own ? Decision::allow() : Decision::deny("the event is about another node's");
   }

@@ -98,11 +98,17 @@ void add_limit_flags(CLI::App& command, ServerFlags& flags) {
   const auto add = [&command](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->capture_default_str()->group("Limits");
   };
-  add("--max-reads", flags.max_reads, "Reads under way before 429");
+  add("--max-reads", flags.max_reads,
+      "Reads under way before 429; of these and the next two a node may have a tenth");
   add("--max-writes", flags.max_writes, "Writes under way before 429");
+  add("--max-watches", flags.max_watches, "Open watches before 429");
   add("--max-connections", flags.max_connections, "Open connections; further ones are closed");
+  add("--max-strangers", flags.max_strangers,
+      "Of them without a request that proved who asks, at most four fifths of all; then the "
+      "address that has most of them loses its oldest");
   add("--joins-per-second", flags.joins_per_second,
-      "Joins with a token; five times as many at once. Further ones are told to wait");
+      "Joins with a right token, and attempts without one; five times as many at once. Further "
+      "ones are told to wait");
   add("--node-grace-seconds", flags.node_grace_seconds,
       "An agent that was not heard for this long counts as silent; agents tell every 10 s");
   add("--handshake-seconds", flags.handshake_seconds, "Time for a peer's TLS handshake");

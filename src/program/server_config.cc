@@ -34,6 +34,8 @@ Result<http::Limits> check_limits(const ServerFlags& flags) {
   if (flags.max_connections == 0)
     return fail(Code::invalid, "--max-connections: must be at least 1");
   limits.connections = flags.max_connections;
+  if (flags.max_strangers == 0) return fail(Code::invalid, "--max-strangers: must be at least 1");
+  limits.strangers = flags.max_strangers;
   if (!(flags.joins_per_second > 0 && flags.joins_per_second <= 100'000))
     return fail(Code::invalid, "--joins-per-second: must be above 0, and at most 100000");
   return limits;

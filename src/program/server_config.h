@@ -41,7 +41,9 @@ struct ServerFlags {
   double lock_wait_seconds = 120;
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
+  std::size_t max_watches = 20'000;
   std::size_t max_connections = http::Limits{}.connections;
+  std::size_t max_strangers = http::Limits{}.strangers;
   double joins_per_second = 10;
   double node_grace_seconds = 40;
   double handshake_seconds = 10;

@@ -191,8 +191,10 @@ Result<> ServerProgram::make_api() {
                                   .authenticator = identity_->authenticator(),
                                   .authorizer = *authorizer_,
                                   .metrics = metrics_},
-      apiserver::ApiServerOptions{
-          .reads = config_.flags.max_reads, .writes = config_.flags.max_writes, .reviews = !host_});
+      apiserver::ApiServerOptions{.reads = config_.flags.max_reads,
+                                  .writes = config_.flags.max_writes,
+                                  .watches = config_.flags.max_watches,
+                                  .reviews = !host_});
   backup_.emplace(*opened_->store);
   api_->add_path(*backup_);
   api_->health().add("shutdown", false, [this]() -> Result<> {
