@@ -55,7 +55,7 @@ OBJECT
 for i in 1 2 3 4 5 6; do attach "a$i" host-1; done
 expect "waited for" 'condition met' kubectl wait --for=condition=Ready na/a1 na/a6 --timeout=60s
 for i in 1 2 3 4 5 6; do
-  wait_until 20 "a$i told" told na "a$i" 'Normal +Implemented .*fairlead-agent, host-1 +Implemented as interface'
+  wait_until 20 "a$i told" told na "a$i" 'Normal +Implemented .*fairlead-agent.* Implemented as interface'
 done
 attach six host-1 '' six
 expect "IPv6 alone" 'condition met' kubectl wait --for=condition=Ready na/six --timeout=60s
