@@ -206,7 +206,8 @@ Task<void> read_freshly(Machine& machine, ApiStory& story, std::string server) {
         story.stale_reads.push_back(fmt::format("{} listed at {} when {} was acknowledged", server,
                                                 listed->resource_version, newest));
     }
-    const Result<> slept = co_await runtime::sleep(machine, 100ms);
+    const Duration pause = 20ms + Duration(1ms) * (machine.random() % 160);
+    const Result<> slept = co_await runtime::sleep(machine, pause);
     if (!slept) co_return;
   }
 }

@@ -28,6 +28,7 @@ struct ClientOptions {
   std::size_t response_bytes = 1 << 30;  // for whole responses
   Duration ping_interval = 15s;          // HTTP/2: a silent connection is probed …
   Duration ping_time = 10s;              // … and given up after this
+  Duration ping_answer_time = 0s;        // HTTP/2: how long the answer to a ping may wait
   std::size_t http1_connections = 64;
   std::size_t http2_connections = 64;  // beyond what they take, requests wait
 };

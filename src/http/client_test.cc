@@ -434,6 +434,42 @@ TEST(Client, ProbesOnlyWithCalls) {
             2);
 }
 
+std::vector<std::string> ping_answers(const std::vector<ReceivedFrame>& frames) {
+  std::vector<std::string> answers;
+  for (const ReceivedFrame& one : frames)
+    if (one.type == NGHTTP2_PING && (one.flags & NGHTTP2_FLAG_ACK)) answers.push_back(one.payload);
+  return answers;
+}
+
+// A server's ping is answered at once.
+TEST(Client, AnswersPings) {
+  HandServer server;
+  Client client(server.runtime, to({server.at}, true));
+  server.scope.spawn(send_and_keep(client, get("/"), server.responses));
+  server.accept(frame(NGHTTP2_PING, 0, 0, "12345678"));
+  EXPECT_EQ(ping_answers(server.receive(1ms)), std::vector<std::string>{"12345678"});
+}
+
+// Where it may wait, one answer does, also when requests go out meanwhile; a second ping is one
+// that wants to know, and is answered at once.
+TEST(Client, HoldsOneAnswerToAPing) {
+  using Answers = std::vector<std::string>;
+  HandServer server;
+  ClientOptions options = to({server.at}, true);
+  options.ping_answer_time = 1s;
+  Client client(server.runtime, options);
+  server.scope.spawn(send_and_keep(client, get("/1"), server.responses));
+  server.accept(frame(NGHTTP2_PING, 0, 0, "12345678"));
+  server.scope.spawn(send_and_keep(client, get("/2"), server.responses));
+  EXPECT_EQ(ping_answers(server.receive(500ms)), Answers{});
+  server.send(frame(NGHTTP2_PING, 0, 0, "abcdefgh"));
+  EXPECT_EQ(ping_answers(server.receive(100ms)), Answers{"abcdefgh"});
+  EXPECT_EQ(ping_answers(server.receive(500ms)), (Answers{"abcdefgh", "12345678"}));
+  server.send(frame(NGHTTP2_PING, 0, 0, "87654321"));
+  EXPECT_EQ(ping_answers(server.receive(500ms)).size(), 2u);
+  EXPECT_EQ(ping_answers(server.receive(600ms)).size(), 3u);
+}
+
 class GzipHandler final : public Handler {
  public:
   Task<void> serve(Exchange& exchange) override {

@@ -161,6 +161,8 @@ Http2Session::Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, B
   nghttp2_option_set_no_closed_streams(option, 1);
   // Windows are opened by hand: on the connection at once, on a stream when its reader has read.
   nghttp2_option_set_no_auto_window_update(option, 1);
+  // Clients choose when they answer a ping (ClientOptions::ping_answer_time).
+  if (side == Side::client) nghttp2_option_set_no_auto_ping_ack(option, 1);
   // nghttp2 measures resets by the machine's clock; the server counts them by the runtime's.
   nghttp2_option_set_stream_reset_rate_limit(option, 1'000'000'000, 1'000'000'000);
   nghttp2_session* session = nullptr;

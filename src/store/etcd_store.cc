@@ -30,13 +30,6 @@ std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
 
 }  // namespace
 
-// One question to etcd for its revision, shared by everyone who came before it was asked.
-struct EtcdStore::Question {
-  Result<Revision> answer = Revision{0};
-  bool answered = false;
-  runtime::Signal finished;
-};
-
 EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
     : runtime_(runtime),
       keys_(options.root),
@@ -49,26 +42,6 @@ EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
 EtcdStore::~EtcdStore() = default;
 
 Task<Result<Revision>> EtcdStore::revision() {
-  if (!next_question_) next_question_ = std::make_shared<Question>();
-  const std::shared_ptr<Question> question = next_question_;
-  if (!std::exchange(asking_, true)) scope_.spawn(ask_revisions());
-  while (!question->answered) {
-    FL_CO_CHECKED(co_await question->finished.wait());
-  }
-  co_return question->answer;
-}
-
-Task<void> EtcdStore::ask_revisions() {
-  while (next_question_) {
-    const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
-    question->answer = co_await ask_revision();
-    question->answered = true;
-    question->finished.notify();
-  }
-  asking_ = false;
-}
-
-Task<Result<Revision>> EtcdStore::ask_revision() {
   for (int attempt = 1;; ++attempt) {
     FL_CO_TRY(const std::optional<Revision> now, co_await ask_revision_once());
     if (now) co_return *now;

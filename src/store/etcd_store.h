@@ -82,10 +82,7 @@ class EtcdStore final : public Store {
 
  private:
   class EtcdWatch;
-  struct Question;
 
-  Task<void> ask_revisions();
-  Task<Result<Revision>> ask_revision();
   Task<Result<std::optional<Revision>>> ask_revision_once();
   Task<Result<Listing>> list_once(std::string prefix, ListOptions options);
   std::shared_ptr<EtcdFeed> feed_after(const EtcdEpoch& epoch, Revision after);
@@ -107,8 +104,6 @@ class EtcdStore final : public Store {
   Revision wanted_ = 0;       // the watch should get here …
   Revision known_event_ = 0;  // … and there is an event of ours at this revision
   bool nudging_ = false;
-  std::shared_ptr<Question> next_question_;
-  bool asking_ = false;
   runtime::Scope scope_;  // last: its fibers use all of the above
 };
 
