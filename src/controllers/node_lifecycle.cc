@@ -256,7 +256,15 @@ Task<Answer<>> NodeLifecycle::mark_report(const Object& report, NodeVerdict foun
 Task<Answer<>> NodeLifecycle::mark_node(const Object& node, NodeVerdict found) {
   const resource::Condition ready = node_ready(node.name, found);
   const resource::Moment now = runtime_.wall_now();
-  const auto edit = [&](Json& object) { return resource::set_condition(object, ready, now); };
+  const std::string heard = last_heard(node.name);
+  const auto edit = [&](Json& object) {
+    if (!resource::set_condition(object, ready, now)) return false;
+    // Renewals are in the Lease: this is of when the condition was written, as in Kubernetes.
+    for (Json& condition : wire::find(object, "status.conditions")->get_array())
+      if (wire::find_string(condition, "type") == resource::kReady && !heard.empty())
+        condition.get_object()["lastHeartbeatTime"] = heard;
+    return true;
+  };
   Json known = node.decode();
   if (!edit(known)) co_return Answer<>{};
   co_return co_await edit_object(writer_, ObjectId::of(*nodes_, node), node.uid, "status", now,

@@ -12,17 +12,17 @@ const Json* find_condition(const Json& object, std::string_view type) {
 }
 
 bool set_condition(Json& object, const Condition& wanted, Moment now) {
-  JsonObject made{{"type", wanted.type},
-                  {"status", wanted.status},
-                  {"lastTransitionTime", rfc3339(now)},
-                  {"reason", wanted.reason},
-                  {"message", wanted.message}};
+  const Json* known = find_condition(object, wanted.type);
+  JsonObject made;
+  if (known) made = known->get_object();
+  const bool same = known && wire::find_string(*known, "status") == wanted.status;
+  if (!same || !made.contains("lastTransitionTime")) made["lastTransitionTime"] = rfc3339(now);
+  made["type"] = wanted.type;
+  made["status"] = wanted.status;
+  made["reason"] = wanted.reason;
+  made["message"] = wanted.message;
   if (wanted.observed_generation) made["observedGeneration"] = *wanted.observed_generation;
-  const Json* before = find_condition(object, wanted.type);
-  if (before && wire::find_string(*before, "status") == wanted.status)
-    if (const Json* since = wire::find(*before, "lastTransitionTime"))
-      made["lastTransitionTime"] = *since;
-  if (before && before->is_object() && before->get_object() == made) return false;
+  if (known && known->get_object() == made) return false;
   JsonObject& status = wire::member_object(object.get_object(), "status");
   Json& list = status["conditions"];
   if (!list.is_array()) list.emplace_array();

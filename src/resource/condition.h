@@ -42,7 +42,7 @@ struct Condition {
 // The condition of that type in status.conditions; null: there is none.
 const Json* find_condition(const Json& object, std::string_view type);
 
-// Puts `wanted` into status.conditions in place of the one of its type; others stay.
+// Puts `wanted` into status.conditions; others stay, and so does what it has no member for.
 // lastTransitionTime is when the status last changed: `now`, or what is there. False: nothing
 // changed. REQUIRES: the object's status and conditions, where present, have the right types.
 bool set_condition(Json& object, const Condition& wanted, Moment now);

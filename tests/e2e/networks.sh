@@ -119,7 +119,7 @@ equal "it has its network back" "$(field sn rival .status.validated)" true
 addressed on-rival
 equal "and its address" "$(field na on-rival .status.ipv4)" "$taken"
 equal "its lock is not idle" "$(field ipl "$lock" '.metadata.labels.fairlead\.dev/idle-since')" ""
-expect "the other waits" 'different namespace' stranger
+expect "the other waits" 'same VNI but' stranger
 
 # --- the server comes back and knows it all
 kill -KILL "$SERVER_PID"
