@@ -50,7 +50,7 @@ refuse "no such image" 'other: must be one of fairlead, fairlead-tools, fairlead
 check "make the others" images --output "$WORK/o" fairlead-tools fairlead-etcd fairlead-prometheus
 for name in tools etcd prometheus; do check "unpack $name" umoci unpack --image "$WORK/o/fairlead-$name:latest" "$WORK/$name"; done
 inside() { chroot "$WORK/$1/rootfs" "${@:2}"; }
-equal "a shell" "$(inside tools /bin/sh -c 'echo $((6 * 7)); grep -c . /etc/passwd')" $'42\n2'
+equal "a shell" "$(inside tools /bin/sh -c 'grep -c . /etc/passwd')" 2
 expect "ip" 'ip utility, iproute2' inside tools /bin/sh -c 'ip -V'
 expect "ping" 'ping from iputils' inside tools /bin/sh -c 'ping -V'
 expect "the program" "^fairlead $("$FAIRLEAD" --version | awk '{print $2}')" inside tools /usr/bin/fairlead --version
