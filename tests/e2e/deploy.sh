@@ -54,6 +54,11 @@ again
 echo '^wait' >"$WORK/fail"
 refuse "a server that is not reached" 'was taken back: nothing here blocks the cluster' deploy
 equal "taken back" "$(steps)" 'apply -k rollout status apply -f wait delete apiservice'
+# --- agents that do not come: the server serves, and nothing is taken back
+again
+echo 'rollout status.*fairlead-agent' >"$WORK/fail"
+refuse "agents that do not come" 'fairlead.dev is served, but daemonset/fairlead-agent does not do its part' deploy
+equal "nothing taken back" "$(steps)" 'apply -k rollout status apply -f wait rollout status'
 # --- one that was registered before stays: its objects are the cluster's
 again
 echo apiservice.apiregistration.k8s.io/v1alpha1.fairlead.dev >"$WORK/registered"
@@ -157,6 +162,28 @@ expect "all together: the server" '--agent-token-audience' arguments Deployment 
 if [ "$("$REAL" version --client -o json | jq -r '.clientVersion.minor | gsub("[^0-9]"; "")')" -ge 21 ]; then
   for overlay in "$ROOT"/deploy/overlays/*; do check "$overlay" "$REAL" kustomize "$overlay"; done
 fi
+
+# --- a server outside: the next token replaces the last, and a failure leaves it
+echo old >"$WORK/host.token"
+chmod 640 "$WORK/host.token"
+cat >"$WORK/bin/kubectl" <<STAND_IN
+#!/bin/bash
+[ -e "$WORK/answer" ] && jq -e '.spec.expirationSeconds == 7200' >/dev/null && cat "$WORK/answer"
+STAND_IN
+renew() { PATH=$WORK/bin:$PATH "$ROOT/deploy/outside/renew-token" "$ROOT/deploy/outside/host.kubeconfig" "$WORK/host.token" "$@"; }
+if renew 7200; then die "renewed without an answer"; fi
+echo '{"kind": "Status", "message": "forbidden"}' >"$WORK/answer"
+if renew 7200 >/dev/null; then die "renewed by a refusal"; fi
+equal "the last one stays" "$(cat "$WORK"/host.token*)" old
+echo '{"kind": "TokenRequest", "status": {"token": "new"}}' >"$WORK/answer"
+check "renewed" renew 7200
+equal "the next one" "$(cat "$WORK"/host.token*) $(stat -c %a "$WORK/host.token")" 'new 640'
+check "the example is a kubeconfig" "$REAL" --kubeconfig "$ROOT/deploy/outside/host.kubeconfig" config view --minify
+mkdir "$WORK/units"
+for unit in service timer; do
+  sed "s|/usr/local/libexec/fairlead|$ROOT/deploy/outside|" "$ROOT/deploy/outside/fairlead-host-token.$unit" >"$WORK/units/fairlead-host-token.$unit"
+done
+check "its units" systemd-analyze verify --recursive-errors=no "$WORK/units/fairlead-host-token.service" "$WORK/units/fairlead-host-token.timer"
 
 # --- publish: what arrives is what was made
 publish() { IMAGES=$WORK/images REGISTRY=$1 INSECURE=yes "$ROOT/scripts/publish" "${@:2}"; }
