@@ -73,6 +73,7 @@ void AttachmentEvents::take_test(std::uint64_t number, const Json& report, Insta
   if (!exit || !exit->is_number()) return;
   Life& life = figures_.lives[number];
   life.tested = now;
+  give_up_test(life.network);
   life.test_status = exit->to_number<int>();
   stage(number, "readyToTested", life.ready, now);
   metrics_.tested(life.peer.has_value(), life.test_status);
@@ -104,6 +105,7 @@ void AttachmentEvents::gone(std::uint64_t number, Instant now) {
   leave(number);
   if (life.gone != Instant{}) return;
   life.gone = now;
+  if (life.wants_test && life.tested == Instant{}) give_up_test(life.network);
   ++figures_.gone;
   if (life.remove_due == Instant{})
     figures_.vanished.add(name_of(number));  // nobody here has asked for that

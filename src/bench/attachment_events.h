@@ -21,13 +21,25 @@ class AttachmentEvents {
   // REQUIRES: figures and metrics outlive it. Attachments are called "RUN-NUMBER".
   AttachmentEvents(std::string run, std::size_t networks, AttachmentFigures& figures,
                    DriverMetrics& metrics)
-      : prefix_(std::move(run) + "-"), figures_(figures), metrics_(metrics), guests_(networks) {}
+      : prefix_(std::move(run) + "-"),
+        figures_(figures),
+        metrics_(metrics),
+        guests_(networks),
+        tests_under_way_(networks) {}
 
   // One line of the watch. Fails if it is the end of it: what is told from then on is not complete.
   Result<> take(std::string_view line, Instant now);
 
   // The newest guest of that network that was tested and stays; nobody before the first.
   std::optional<std::uint64_t> newest_guest(std::size_t network) const;
+  // One that will be tested was asked for.
+  void expect_test(std::size_t network) { ++tests_under_way_[network]; }
+  // It was not made, or is gone: its test will not come.
+  void give_up_test(std::size_t network) { --tests_under_way_[network]; }
+  // Nobody can be pinged there yet, but a test is under way after which somebody can.
+  bool guest_is_coming(std::size_t network) const {
+    return guests_[network].empty() && tests_under_way_[network] > 0;
+  }
   // It is about to be deleted: nobody is told to ping it from now on.
   void leave(std::uint64_t attachment);
 
@@ -45,6 +57,7 @@ class AttachmentEvents {
   DriverMetrics& metrics_;
   AddressLedger ledger_;
   std::vector<std::set<std::uint64_t>> guests_;  // by network
+  std::vector<int> tests_under_way_;             // by network
 };
 
 }  // namespace fairlead::bench

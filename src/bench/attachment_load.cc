@@ -64,7 +64,10 @@ Json AttachmentLoad::attachment_object(const Step& step) {
   life.network = static_cast<std::uint32_t>(step.network);
   life.wants_test = step.tested;
   std::string peer;
-  if (step.tested) life.peer = events_.newest_guest(step.network);
+  if (step.tested) {
+    life.peer = events_.newest_guest(step.network);
+    events_.expect_test(step.network);
+  }
   if (life.peer) {
     Life& guest = figures_.lives[*life.peer];
     ++guest.pingers;
@@ -198,6 +201,7 @@ Task<void> AttachmentLoad::carry_out(Connection& connection, const Step& step, I
         .add(objects_.name(step.attachment) + ": " +
              (answer ? fmt::format("{} {}", answer->status, answer->body.substr(0, 400))
                      : answer.error().to_string()));
+    if (creates && step.tested) events_.give_up_test(step.network);
     stop_on_failure();
     if (!answer) (void)co_await runtime::sleep(runtime_, 50ms);
     co_return;
@@ -208,11 +212,16 @@ Task<void> AttachmentLoad::carry_out(Connection& connection, const Step& step, I
   metrics_.stage(figures_.part_of(step.attachment), creates ? "create" : "remove", now - due);
 }
 
-// What is deleted before it is there tests nothing, and neither does pinging what is gone. In the
-// cruise a create follows the delete whose place it takes, and waits if that one does.
+// What is deleted before it is there tests nothing, and neither does pinging what is gone, or
+// nobody although there will be somebody in a moment. In the cruise a create follows the delete
+// whose place it takes, and waits if that one does.
 bool AttachmentLoad::may_go(std::size_t index) const {
   const Step& step = steps_[index];
-  if (step.kind == Step::Kind::create) return index == 0 || !held_.contains(index - 1);
+  if (step.kind == Step::Kind::create) {
+    const bool follows = index != 0 && steps_[index - 1].kind == Step::Kind::remove;
+    return !(follows && held_.contains(index - 1)) &&
+           !(step.tested && events_.guest_is_coming(step.network));
+  }
   const Life& life = figures_.lives[step.attachment];
   const bool tested = !life.wants_test || (life.tested != Instant{} && life.pingers == 0);
   return life.ready != Instant{} && tested;

@@ -221,7 +221,7 @@ TEST(AttachmentLoad, WhatItAsksFor) {
   EXPECT_EQ(world.model.nodes_asked_for, "/api/v1/nodes?labelSelector=role%3Dworkload");
   ASSERT_EQ(world.model.hooks.size(), 4U);
   EXPECT_EQ(world.model.hooks[0], R"(["/bin/ping-test","up","${ifname}","${ipv4}","","7"])");
-  // Nobody here runs hooks.
+  // Nobody here runs hooks: each waited for the one before it, and went on without.
   EXPECT_EQ(world.problems, Lines{"4 tests were never reported"});
 }
 

@@ -122,7 +122,8 @@ void draw_axes(const Chart& chart, const Scale& scale, std::string& out) {
 
 void draw_series(const Chart& chart, const Scale& scale, std::string& out) {
   const auto add = std::back_inserter(out);
-  double legend = kLeft + 60;
+  double legend = kLeft;
+  double legend_y = kTop - 20;
   for (const Series& series : chart.series) {
     std::string path;
     std::size_t points = 0;
@@ -134,11 +135,16 @@ void draw_series(const Chart& chart, const Scale& scale, std::string& out) {
     if (points == 1) path += "h0.1";  // with round ends: a dot
     if (points != 0)
       fmt::format_to(add, "<path class=\"line\" stroke=\"{}\" d=\"{}\"/>\n", series.colour, path);
+    const double width = 34 + 5.8 * static_cast<double>(series.name.size());
+    if (legend + width > kWidth) {
+      legend = kLeft;
+      legend_y += 13;
+    }
     fmt::format_to(add, "<path class=\"line\" stroke=\"{}\" d=\"M{:.1f} {:.1f}h14\"/>\n",
-                   series.colour, legend, kTop - 12);
+                   series.colour, legend, legend_y - 4);
     fmt::format_to(add, "<text class=\"legend\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", legend + 18,
-                   kTop - 8, escape_markup(series.name));
-    legend += 34 + 7 * static_cast<double>(series.name.size());
+                   legend_y, escape_markup(series.name));
+    legend += width;
   }
 }
 

@@ -126,6 +126,7 @@ Task<void> WatchLoad::watch(std::size_t watcher, std::string version) {
   const Result<> ended = co_await follow_stream(watcher, std::move(version));
   if (ended.error().code == Code::cancelled) co_return;
   ++counts_.watch_errors;
+  stopped_ = true;  // what is written from now on proves nothing
   if (counts_.first_failure.empty()) counts_.first_failure = ended.error().to_string();
   changed_.notify();
 }

@@ -55,8 +55,8 @@ Task<Result<>> run_load(runtime::EpollRuntime& runtime, Load& load, bool json) {
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
   }
-  Result<> cleaned = co_await load.clean_up();
-  if (outcome && !cleaned) outcome = fail(std::move(cleaned).error().context("clean up"));
+  const Result<> cleaned = co_await load.clean_up();
+  if (!cleaned) problems.push_back("clean up: " + cleaned.error().message);
   co_await signals.close();
   if (outcome && !problems.empty()) outcome = fail(failed_run(problems));
   co_return outcome;

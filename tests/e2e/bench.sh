@@ -38,7 +38,7 @@ PYTHON
 expect "metrics" 'fairlead_driver_requests_total.operation="create",code="201". 30' cat "$WORK/metrics"
 
 # --- figures while it runs
-bench attachments --agents 1 --networks 1 --top-size 40 --attachments 40 --rate 10 --metrics-listen 127.0.0.1:0 \
+"$FAIRLEAD" bench attachments --agents 1 --networks 1 --top-size 40 --attachments 40 --rate 10 --metrics-listen 127.0.0.1:0 \
   >"$WORK/live.out" 2>"$WORK/live.err" &
 driver=$!
 STARTED+=("$driver")
@@ -46,7 +46,7 @@ wait_until 60 "address of the metrics" grep -q '^metrics: http' "$WORK/live.err"
 scrape() { curl -sf "$(sed -n 's/^metrics: //p' "$WORK/live.err")"; }
 moving() { scrape | grep -qE '^fairlead_driver_requests_total.operation="create",code="201". [1-9]'; }
 wait_until 60 "creates in /metrics" moving
-kill -INT "$driver"
+kill -TERM "$driver"
 wait "$driver" && die "an interrupted run is no good run"
 expect "why it ended" 'interrupted after [0-9]+ of 40 attachments' cat "$WORK/live.err"
 
@@ -56,7 +56,7 @@ expect "the reason" '3 never got ready' cat "$WORK/err"
 expect "the figures" '3 created, 3 addressed, 0 ready' cat "$WORK/out"
 equal "no such nodes" "$(status_of bench attachments --node-selector role=none)" 1
 expect "the reason" 'no Node has these labels' cat "$WORK/err"
-bench watch --watchers 5 --events 100000 --rate 50 >"$WORK/cut.out" 2>"$WORK/cut.err" &
+"$FAIRLEAD" bench watch --watchers 5 --events 100000 --rate 50 >"$WORK/cut.out" 2>"$WORK/cut.err" &
 watching=$!
 STARTED+=("$watching")
 wait_until 60 "events" grep -q 'delivered [1-9]' "$WORK/cut.err"
