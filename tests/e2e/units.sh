@@ -14,6 +14,9 @@ install_to() { DESTDIR=$1 PREFIX=$2 "$ROOT/scripts/install" "${@:3}"; }
 # --- installing and removing
 expect "install" 'installed below' install_to "$TARGET" /usr/local
 equal "the program" "$("$TARGET/usr/local/bin/fairlead" --version)" "$("$FAIRLEAD" --version)"
+# --ping's default program is there, and runs as far as an interface that does not exist gets.
+hook=$(fairlead_flag() { "$FAIRLEAD" bench attachments --help | grep -oE 'ping-program TEXT=[^ ]+' | cut -d= -f2; }; fairlead_flag)
+refuse "the hook of --ping" 'there is no interface fl0' "$TARGET$hook" up fl0 10.0.0.2
 echo mine >"$TARGET/etc/fairlead/server.env"
 check "install again" install_to "$TARGET" /usr/local
 equal "settings stay" "$(cat "$TARGET/etc/fairlead/server.env")" mine
