@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "program/agent_config.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/fabric_choice.h"
 #include "program/host_claim.h"
 #include "program/join_client.h"
@@ -24,10 +25,7 @@ constexpr Duration kRenewalInterval = 1h;
 constexpr Duration kGiveBackInterval = 30s;
 constexpr const char* kClaims = "/run/fairlead/agents.lock";
 
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead agent: %s\n", error.message.c_str());
-  return 1;
-}
+constexpr const char* kCommand = "fairlead agent";
 
 Task<void> tell_when_ready(AgentProgram& program, std::string fabric) {
   const Result<> ready = co_await program.agent().wait_ready();
@@ -98,19 +96,19 @@ int run(const AgentFlags& flags) {
                                                 : log::Level::info);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
   Result<AgentConfig> config = check_flags(flags, runtime.files());
-  if (!config) return report(config.error());
+  if (!config) return report(kCommand, config.error());
   const std::string node = config->agent.node;
   const Result<LockFile> lock =
       LockFile::take(lock_path(flags, node), "another agent of this node");
-  if (!lock) return report(lock.error().context("--lock-file"));
+  if (!lock) return report(kCommand, lock.error().context("--lock-file"));
   std::optional<Result<HostClaim>> claim;
   if (flags.fabric != "log") claim.emplace(HostClaim::take(kClaims, flags.fabric));
-  if (claim && !*claim) return report(claim->error());
+  if (claim && !*claim) return report(kCommand, claim->error());
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
+    return report(kCommand, caught.error());
   const Result<> outcome =
       runtime.run_until_complete(run_agent(runtime, std::move(*config), flags));
-  if (!outcome) return report(outcome.error());
+  if (!outcome) return report(kCommand, outcome.error());
   return 0;
 }
 
@@ -139,7 +137,11 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--node", flags->node, "Name of this node; default: what it joined as");
   command->add_option("--host-ip", flags->host_ip,
                       "This node's address, to which others send tunnelled packets");
-  command->add_option("--fabric", flags->fabric, "What carries the networks")
+  command
+      ->add_option(
+          "--fabric", flags->fabric,
+          "What carries the networks: vxlan (the kernel alone), ovs (Open vSwitch), or log, which "
+          "makes nothing and only says what it was asked for")
       ->check(CLI::IsMember(fabric_names()))
       ->capture_default_str();
   command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
@@ -171,7 +173,8 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->footer(
       "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"
       "Examples:\n"
-      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric log\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric ovs\n"
       "  fairlead agent --node rack1-7 --host-ip 10.0.0.7 --kubeconfig node.kubeconfig \\\n"
       "    --allowed-program /usr/local/bin/plug --hook-timeout 10s");
   command->callback([flags, &exit_status] { exit_status = run(*flags); });

@@ -74,7 +74,7 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
     return fail(Code::invalid, "--host-ip " + flags.host_ip + ": must be a unicast address");
   config.agent.host = *host;
   if (flags.kubeconfig.empty() == flags.join_dir.empty())
-    return fail(Code::invalid, "one of --kubeconfig and --join-dir must be given");
+    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given");
   if (!flags.join_dir.empty()) {
     if (Result<> joined = read_membership(files, flags.join_dir, config); !joined)
       return fail(std::move(joined).error().context("--join-dir"));

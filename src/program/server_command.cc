@@ -1,10 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 
 #include "base/log.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/server_config.h"
 #include "program/server_program.h"
 #include "runtime/epoll_runtime.h"
@@ -12,14 +12,11 @@
 namespace fairlead::program {
 namespace {
 
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead server: %s\n", error.message.c_str());
-  return 1;
-}
+constexpr const char* kCommand = "fairlead server";
 
 int run(const ServerFlags& flags) {
   Result<ServerConfig> config = check_flags(flags);
-  if (!config) return report(config.error());
+  if (!config) return report(kCommand, config.error());
   log::set_format(flags.log_format == "json" ? log::Format::json : log::Format::text);
   log::set_level(flags.log_level == "debug"     ? log::Level::debug
                  : flags.log_level == "warning" ? log::Level::warning
@@ -28,9 +25,9 @@ int run(const ServerFlags& flags) {
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
+    return report(kCommand, caught.error());
   const Result<> outcome = runtime.run_until_complete(run_server(runtime, *config));
-  if (!outcome) return report(outcome.error());
+  if (!outcome) return report(kCommand, outcome.error());
   return 0;
 }
 
@@ -120,6 +117,7 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--audit-log", flags->audit_log,
                       "File for audit records, - for standard output");
   command->add_option("--audit-level", flags->audit_level, "metadata or request")
+      ->check(CLI::IsMember({"metadata", "request"}))
       ->capture_default_str();
   command->add_option("--log-format", flags->log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

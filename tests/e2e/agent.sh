@@ -58,7 +58,7 @@ done
 
 # --- flags
 refuse "no address" '--host-ip: needed' "$FAIRLEAD" agent --join-dir "$WORK/a1"
-refuse "no credentials" 'one of --kubeconfig and --join-dir' "$FAIRLEAD" agent --host-ip 192.0.2.1
+refuse "no credentials" '--kubeconfig or --join-dir: exactly one' "$FAIRLEAD" agent --host-ip 192.0.2.1
 # shellcheck disable=SC2016  # the backquotes are in the message
 refuse "not joined" 'run `fairlead join` first' "$FAIRLEAD" agent --host-ip 192.0.2.1 --join-dir "$WORK/nobody"
 refuse "another's folder" 'is that of node a1' "$FAIRLEAD" agent --host-ip 192.0.2.1 --join-dir "$WORK/a1" --node a2
