@@ -34,7 +34,7 @@ Agent::Agent(Parts parts, AgentOptions options)
                if (own == own_.end()) return;
                if (const auto failure = describe_failure(report))
                  tell(own->second, client::Happening::Type::warning, "HookFailed", *failure);
-               own->second.report = std::move(report);
+               own->second.report = std::make_shared<const resource::ExecReport>(std::move(report));
                statuses_.add(uid);
              }),
       carrier_(parts.runtime, parts.fabric, view_, parts.metrics, options_.audit_interval, *this),
