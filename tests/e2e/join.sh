@@ -24,7 +24,7 @@ expect "join" '^joined https://.* as a1, certificate valid until 20' join --toke
 expect "kubectl shows the node" '^a1 ' kubectl get nodes
 equal "the key is private" "$(stat -c %a "$WORK/a1/node.key")$(stat -c %a "$WORK/a1/node.kubeconfig")" 600600
 equal "the servers" "$(cat "$WORK/a1/servers")" "$SERVER_URL"
-expect "who it is" 'system:node:a1' as a1 auth whoami
+equal "who it is" "$(whoami --kubeconfig "$WORK/a1/node.kubeconfig")" system:node:a1
 check "its own Node" as a1 get node a1
 refuse "another Node" 'Forbidden' as a1 get node a2
 refuse "all secrets" 'Forbidden' as a1 get secrets -A

@@ -56,7 +56,7 @@ refuse "no VNI 2^24" 'spec.vni' kubectl apply -f <(subnet big 16777216 '"ipv4": 
 refuse "no host bits" 'spec.ipv4' kubectl apply -f <(subnet bits 8 '"ipv4": "10.1.0.1/24"')
 apply attachment on-rival n1 rival
 wait_until 20 "word on the rival" has na on-rival .status.errors.ipam 'has not passed validation'
-kubectl patch sn rival --subresource=status --type=merge -p '{"status": {"validated": true}}' >/dev/null
+patch_status subnets rival '{"status": {"validated": true}}'
 equal "a status is not to be talked into" "$(field sn rival .status.validated)" false
 
 # --- a full subnet, and who waits for it (five addresses: .2 to .6)
