@@ -20,7 +20,7 @@ Agent::Agent(Parts parts, AgentOptions options)
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);
                if (own == own_.end()) return;
-               own->second.report = std::move(report);
+               own->second.report = std::make_shared<const resource::ExecReport>(std::move(report));
                statuses_.add(uid);
              }),
       carrier_(parts.runtime, parts.fabric, view_, parts.metrics, options_.audit_interval, *this),

@@ -98,7 +98,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     std::uint64_t known_version = 0;
     std::optional<fabric::Station> made;  // what the fabric carries for it
     std::string error;                    // what the fabric said last
-    std::optional<resource::ExecReport> report;
+    std::shared_ptr<const resource::ExecReport> report;
     bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };

@@ -64,7 +64,10 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
   local->status = {.interface = std::move(status.ifc_name),
                    .host = std::move(status.host_ip),
                    .errors = std::move(status.errors.host),
-                   .report = std::move(status.post_create_exec_report)};
+                   .report = nullptr};
+  if (status.post_create_exec_report)
+    local->status.report =
+        std::make_shared<const resource::ExecReport>(std::move(*status.post_create_exec_report));
   attachment.local = std::move(local);
   return attachment;
 }

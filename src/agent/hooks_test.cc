@@ -165,9 +165,11 @@ TEST(StatusPatch, IsTheDifference) {
   EXPECT_EQ(plan_status_patch("u", failed, made)->at("status").at("errors"),
             (Json(JsonObject{{"host", nullptr}})));
   HostStatus ran = made;
-  ran.report = resource::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"};
+  ran.report = std::make_shared<const resource::ExecReport>(
+      resource::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"});
   HostStatus again = made;
-  again.report = resource::ExecReport{.command = {"p"}, .exit_status = 1};
+  again.report = std::make_shared<const resource::ExecReport>(
+      resource::ExecReport{.command = {"p"}, .exit_status = 1});
   EXPECT_FALSE(plan_status_patch("u", ran, ran));
   const std::optional<Json> second = plan_status_patch("u", ran, again);
   ASSERT_TRUE(second);
