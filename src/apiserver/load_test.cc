@@ -64,8 +64,10 @@ TEST(Load, EachKindOfRequestHasItsSeats) {
       server.runtime.settle();
     }
     int number = 10;
+    std::vector<std::unique_ptr<TestExchange>> all;
     for (const LoadCase& c : cases) {
-      const auto asked = server.begin("admin", c.method, c.target, c.body ? map(number++) : "");
+      const auto& asked =
+          all.emplace_back(server.begin("admin", c.method, c.target, c.body ? map(number++) : ""));
       const bool refused = c.name == full.name;
       EXPECT_EQ(asked->status, refused ? 429 : c.body ? 201 : 200) << c.name << " of " << full.name;
       if (!refused) continue;

@@ -51,7 +51,8 @@ certificate server '/O=system:masters/CN=tester' serverAuth "$yesterday" "$tomor
 certificate node '/O=system:nodes/CN=system:node:nowhere' clientAuth "$yesterday" "$tomorrow"
 
 attack() { # NAME SUITE: the server must live on, and stop when it is told
-  SERVER_DATA=$SERVER_DATA PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/attack/attack.py" \
+  export SERVER_DATA
+  PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/attack/attack.py" \
     "${SERVER_URL#https://}" "$SERVER_DATA/pki/ca.crt" "$TOKEN" "$SERVER_PID" "$MEMORY_MB" "$WORK/certificates" \
     "$2" "${ATTACKS:-}" || die "see above; the server said: $(tail -n 20 "$WORK/$1.err")"
   CHECKS=$((CHECKS + 1))
