@@ -156,7 +156,7 @@ done < <(sed -n 's/.*names: \[\([a-z-]*\)\.fairlead-system.*/\1/p' "$WORK/promet
 STORAGE_CLASS=fast render ha ovs hooks pod-tokens prometheus grafana
 whole
 equal "all together: the class" "$(of StatefulSet fairlead-etcd '.spec.volumeClaimTemplates[0].spec.storageClassName')" fast
-equal "all together: the agent" "$(arguments DaemonSet fairlead-agent | grep -E 'fabric|allowed' | xargs)" '--fabric=ovs --allowed-program=/usr/libexec/fairlead/ping-test'
+equal "all together: the agent" "$(arguments DaemonSet fairlead-agent | grep -E 'fabric|allowed' | xargs)" '--fabric=ovs --allowed-program=/usr/local/libexec/fairlead/ping-test'
 expect "all together: the server" '--agent-token-audience' arguments Deployment fairlead-server
 # Each alone is a kustomization of its own, too (with the words of newer kubectls).
 if [ "$("$REAL" version --client -o json | jq -r '.clientVersion.minor | gsub("[^0-9]"; "")')" -ge 21 ]; then

@@ -54,7 +54,7 @@ equal "a shell" "$(inside tools /bin/sh -c 'grep -c . /etc/passwd')" 2
 expect "ip" 'ip utility, iproute2' inside tools /bin/sh -c 'ip -V'
 expect "ping" 'ping from iputils' inside tools /bin/sh -c 'ping -V'
 expect "the program" "^fairlead $("$FAIRLEAD" --version | awk '{print $2}')" inside tools /usr/bin/fairlead --version
-expect "the driver's hook" 'up or down, not sideways' inside tools /usr/libexec/fairlead/ping-test sideways fl1
+expect "the driver's hook" 'up or down, not sideways' inside tools /usr/local/libexec/fairlead/ping-test sideways fl1
 expect "etcd" '^etcd Version: 3' inside etcd /usr/bin/etcd --version
 expect "etcdctl" 'etcdctl version' inside etcd /usr/bin/etcdctl version
 expect "Prometheus" '^prometheus, version 2' inside prometheus /usr/bin/prometheus --version
