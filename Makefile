@@ -48,7 +48,7 @@ lint: bootstrap ## Format, layers, self-contained headers, shell scripts, clang-
 format: bootstrap ## Rewrite the sources as .clang-format has them
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
-check-all: ## make test, then ThreadSanitizer, lint, more seeds and longer fuzzing
+check-all: ## make test, then ThreadSanitizer, clang-tidy, more seeds, longer fuzzing, a fresh Debian
 	@scripts/test
 	@scripts/check-all
 
