@@ -162,7 +162,7 @@ Result<> resume_anywhere(World& world, std::size_t& moves) {
   });
   // Each cut is longer than a client takes to notice.
   Random random = world.random_stream("cuts");
-  for (Duration at = 5s; at < 300s; at += 70s) {
+  for (Duration at = 5s; at < 120s; at += 60s) {
     const std::string server = servers[random.below(2)];
     for (const char* name : {"informer-a", "informer-b"}) {
       const Duration begin = at + random.between(0s, 3s);
@@ -175,7 +175,7 @@ Result<> resume_anywhere(World& world, std::size_t& moves) {
       ++moves;
     }
   }
-  world.run_for(330s);
+  world.run_for(130s);
   story.writing = false;
   world.run_for(120s);
   for (const RecordingSink* sink : sinks)
@@ -188,7 +188,7 @@ Result<> resume_anywhere(World& world, std::size_t& moves) {
 // A watch is resumed on whichever server answers: nobody lists anew while history reaches back.
 TEST(ApiServer, WatchesResumeOnAnyServer) {
   std::size_t moves = 0;
-  EXPECT_TRUE(run_seeds({.count = 20, .cost = 3},
+  EXPECT_TRUE(run_seeds({.count = 10, .cost = 6},
                         [&moves](World& world) { return resume_anywhere(world, moves); }));
   EXPECT_GT(moves, 0U);
 }
