@@ -65,3 +65,18 @@ check "a new write" kubectl create cm fresh
 kubectl get --raw "/api/v1/namespaces/default/configmaps?watch=1&timeoutSeconds=2&resourceVersion=$last" \
   >"$WORK/watched" 2>&1 || true
 expect "a watch from before starts over" '410|too old|Expired|Gone' cat "$WORK/watched"
+
+# --- whatever the umask and the folder: nobody else reads what is secret
+kill -TERM "$SERVER_PID"
+wait "$SERVER_PID" || die "SIGTERM: exit status $?"
+umask 022
+chmod 755 "$WORK"
+mkdir -m 755 "$WORK/open"
+touch "$WORK/open/audit" # as an earlier version or an operator made it
+start_server open --audit-log "$WORK/open/audit" --audit-level request
+check "a secret" kubectl create secret generic hidden --from-literal=a=b
+touch "$WORK/open/file.partial"
+check "a backup beside it" "$FAIRLEAD" server backup --data "$WORK/open" "$WORK/open/file"
+equal "what others may read" "$(find "$WORK/open" -type f -perm /077 ! -name '*.crt')" ""
+[ -e "$WORK/open/fairlead.db-wal" ] || die "there is no log to look at"
+refuse "another user" 'Permission denied' setpriv --reuid 65534 --regid 65534 --clear-groups cat "$WORK/open/fairlead.db"

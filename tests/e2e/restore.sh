@@ -124,6 +124,11 @@ restored() {
 start_etcd first
 start_server one --store "$ETCD"
 make_objects
+# Something that is none of ours, written where only we should write, and erased again, hurts nobody.
+etcdctl --endpoints "http://127.0.0.1:$ETCD_PORT" put /fairlead/data/core/configmaps/default/foreign nothing >/dev/null
+etcdctl --endpoints "http://127.0.0.1:$ETCD_PORT" del /fairlead/data/core/configmaps/default/foreign >/dev/null
+check "a foreign value came and went" kubectl create cm lost-after-foreign
+kill -0 "$SERVER_PID" || die "the server died of a foreign value"
 objects >"$WORK/before"
 etcdctl --endpoints "http://127.0.0.1:$ETCD_PORT" snapshot save "$WORK/snapshot" >/dev/null 2>&1
 lose_something
