@@ -217,6 +217,8 @@ void Http2Server::on_frame(const nghttp2_frame& frame) {
 void Http2Server::on_frame_begun(const nghttp2_frame_hd& header) {
   switch (header.type) {
     case NGHTTP2_HEADERS:
+      drop_heads(std::exchange(block_bytes_, 0));  // of one that nghttp2 refused without a word
+      [[fallthrough]];
     case NGHTTP2_CONTINUATION:  // bounded by nghttp2 and by the size of a head
       // What nghttp2 has of a field that is not whole yet.
       if (!hold_heads(header.length)) return no_room_for_heads();

@@ -341,7 +341,7 @@ TEST(Http2Server, AFloodThatReadsNothingIsBounded) {
   int sent = 0;
   for (; sent < 100 && open; ++sent) open = raw.send(pings);
   EXPECT_FALSE(open);
-  EXPECT_LT(sent, 10);
+  EXPECT_LT(sent, 90);  // what is still thrown away after the end, so that it can be read: 4 MiB
   world.runtime.run_for(40s);
   EXPECT_EQ(world.server->counters().connections_open, 0u);
 }

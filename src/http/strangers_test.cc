@@ -166,6 +166,20 @@ TEST(Strangers, HaveFewStreams) {
   EXPECT_EQ(world.handler.started, 25);
 }
 
+// Requests that are refused for their form leave nothing behind on a connection that goes on.
+TEST(Strangers, MalformedHeadsHoldNothing) {
+  StrictWorld world;
+  RawPeer peer = world.connect();
+  world.say(peer, client_opening());
+  const std::string bad = literal_field("Upper", std::string(500, 'x'));
+  for (int i = 0; i < 300; ++i) {
+    world.runtime.run(peer.send(request_frame(2 * i + 1, "/x", bad)), 1s);
+    world.runtime.run_for(10ms);
+  }
+  EXPECT_FALSE(peer.ended);
+  EXPECT_EQ(world.server->request_bytes(), 0u);
+}
+
 // A flood of connections from one address pushes out its own; from everywhere else, and for those
 // who are known, the door is open.
 TEST(Strangers, ConnectionsGiveWayToOthers) {
