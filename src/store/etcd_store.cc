@@ -26,6 +26,13 @@ std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
 
 }  // namespace
 
+// One question to etcd for its revision, shared by everyone who came before it was asked.
+struct EtcdStore::Question {
+  bool begun = false;  // a fiber is on its way to ask
+  std::optional<Result<Revision>> answer;
+  runtime::Signal answered;
+};
+
 EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
     : runtime_(runtime),
       keys_(options.root),
@@ -36,6 +43,34 @@ EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
 EtcdStore::~EtcdStore() = default;
 
 Task<Result<Revision>> EtcdStore::revision() {
+  if (!next_question_) next_question_ = std::make_shared<Question>();
+  const std::shared_ptr<Question> question = next_question_;
+  if (questions_under_way_ < kQuestions && !std::exchange(question->begun, true)) {
+    ++questions_under_way_;
+    scope_.spawn(ask_revisions());
+  }
+  while (!question->answer) {
+    FL_CO_CHECKED(co_await question->answered.wait());
+  }
+  co_return *question->answer;
+}
+
+// A question costs etcd as much as ten reads cost us, so it goes out after one more look at the
+// sockets: who is at the door already goes along. It leaves next_question_ when it is asked, so
+// that whoever comes later waits for a later one.
+Task<void> EtcdStore::ask_revisions() {
+  while (next_question_) {
+    const Result<> looked = co_await runtime::sleep(runtime_, 0s);
+    co_await runtime::yield(runtime_);  // to whoever that look has woken
+    if (!looked || !next_question_) break;
+    const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
+    question->answer = co_await ask_revision();
+    question->answered.notify();
+  }
+  --questions_under_way_;
+}
+
+Task<Result<Revision>> EtcdStore::ask_revision() {
   const std::shared_ptr<EtcdFeed> feed = feed_;
   const Revision seen = feed ? feed->seen() : 0;
   const etcd::RangeRequest request{.key = keys_.tick(), .limit = 1, .keys_only = true};

@@ -74,9 +74,14 @@ class EtcdStore final : public Store {
   }
   const EtcdCounters& counters() const { return client_.counters(); }
 
+  static constexpr std::size_t kQuestions = 2;  // for the revision, at a time; callers share them
+
  private:
   class EtcdWatch;
+  struct Question;
 
+  Task<void> ask_revisions();
+  Task<Result<Revision>> ask_revision();
   Task<Result<Listing>> list_once(std::string prefix, ListOptions options);
   std::shared_ptr<EtcdFeed> feed_after(Revision after);
 
@@ -95,6 +100,8 @@ class EtcdStore final : public Store {
   Revision wanted_ = 0;             // the watch should get here …
   Revision known_event_ = 0;        // … and there is an event of ours at this revision
   bool nudging_ = false;
+  std::shared_ptr<Question> next_question_;  // gathers callers until it is asked
+  std::size_t questions_under_way_ = 0;
   runtime::Scope scope_;  // last: its fibers use all of the above
 };
 
