@@ -55,14 +55,12 @@ Task<Result<Revision>> EtcdStore::revision() {
   co_return *question->answer;
 }
 
-// A question costs etcd as much as ten reads cost us, so it goes out after one more look at the
-// sockets: who is at the door already goes along. It leaves next_question_ when it is asked, so
-// that whoever comes later waits for a later one.
+// A question leaves next_question_ when it is asked, so that whoever comes later waits for a later
+// one.
 Task<void> EtcdStore::ask_revisions() {
   while (next_question_) {
-    const Result<> looked = co_await runtime::sleep(runtime_, 0s);
-    co_await runtime::yield(runtime_);  // to whoever that look has woken
-    if (!looked || !next_question_) break;
+    const Result<> joined = co_await let_others_join(runtime_);
+    if (!joined || !next_question_) break;
     const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
     question->answer = co_await ask_revision();
     question->answered.notify();
