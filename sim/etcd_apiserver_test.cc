@@ -99,7 +99,9 @@ class CarelessStore final : public store::Store {
   Task<Result<store::Revision>> shared_revision() {
     std::shared_ptr<Question> question = question_;
     if (question) {
-      while (!question->answer) FL_CO_CHECKED(co_await question->answered.wait());
+      while (!question->answer) {
+        FL_CO_CHECKED(co_await question->answered.wait());
+      }
       co_return *question->answer;
     }
     question = question_ = std::make_shared<Question>();

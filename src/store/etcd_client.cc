@@ -53,6 +53,12 @@ struct EtcdClient::Member {
   Link watches;
 };
 
+Task<Result<>> let_others_join(runtime::Runtime& runtime) {
+  FL_CO_CHECKED(co_await runtime::sleep(runtime, 0s));
+  co_await runtime::yield(runtime);
+  co_return Result<>{};
+}
+
 EtcdStream::EtcdStream(std::unique_ptr<http::ClientStream> stream)
     : stream_(std::move(stream)), reader_(kMaxMessage) {}
 

@@ -30,6 +30,13 @@ std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
 
 }  // namespace
 
+// One question to etcd for its revision, shared by everyone who came before it was asked.
+struct EtcdStore::Question {
+  bool begun = false;  // a fiber is on its way to ask
+  std::optional<Result<Revision>> answer;
+  runtime::Signal answered;
+};
+
 EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
     : runtime_(runtime),
       keys_(options.root),
@@ -42,6 +49,32 @@ EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
 EtcdStore::~EtcdStore() = default;
 
 Task<Result<Revision>> EtcdStore::revision() {
+  if (!next_question_) next_question_ = std::make_shared<Question>();
+  const std::shared_ptr<Question> question = next_question_;
+  if (questions_under_way_ < kQuestions && !std::exchange(question->begun, true)) {
+    ++questions_under_way_;
+    scope_.spawn(ask_revisions());
+  }
+  while (!question->answer) {
+    FL_CO_CHECKED(co_await question->answered.wait());
+  }
+  co_return *question->answer;
+}
+
+// A question leaves next_question_ when it is asked, so that whoever comes later waits for a later
+// one.
+Task<void> EtcdStore::ask_revisions() {
+  while (next_question_) {
+    const Result<> joined = co_await let_others_join(runtime_);
+    if (!joined || !next_question_) break;
+    const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
+    question->answer = co_await ask_revision();
+    question->answered.notify();
+  }
+  --questions_under_way_;
+}
+
+Task<Result<Revision>> EtcdStore::ask_revision() {
   for (int attempt = 1;; ++attempt) {
     FL_CO_TRY(const std::optional<Revision> now, co_await ask_revision_once());
     if (now) co_return *now;

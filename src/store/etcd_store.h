@@ -80,9 +80,14 @@ class EtcdStore final : public Store {
   // The newest revision that was handed out: to be kept for EtcdOptions::seen.
   Revision seen() const { return client_.history().seen(); }
 
+  static constexpr std::size_t kQuestions = 2;  // for the revision, at a time; callers share them
+
  private:
   class EtcdWatch;
+  struct Question;
 
+  Task<void> ask_revisions();
+  Task<Result<Revision>> ask_revision();
   Task<Result<std::optional<Revision>>> ask_revision_once();
   Task<Result<Listing>> list_once(std::string prefix, ListOptions options);
   std::shared_ptr<EtcdFeed> feed_after(const EtcdEpoch& epoch, Revision after);
@@ -104,6 +109,8 @@ class EtcdStore final : public Store {
   Revision wanted_ = 0;       // the watch should get here …
   Revision known_event_ = 0;  // … and there is an event of ours at this revision
   bool nudging_ = false;
+  std::shared_ptr<Question> next_question_;  // gathers callers until it is asked
+  std::size_t questions_under_way_ = 0;
   runtime::Scope scope_;  // last: its fibers use all of the above
 };
 
