@@ -5,7 +5,7 @@
 // whole or streamed. Each request runs as a fiber of its own; it is cancelled when its peer goes
 // away, its stream is reset, or the server is told to stop and the drain time has passed.
 //
-// Room is shared by who asks (docs/design/017): the Handler recognises the caller of a request from
+// Room is shared by who asks (docs/design/014): the Handler recognises the caller of a request from
 // its head, before the body is read. Strangers have a part of the connections and of the memory,
 // each address a part of that; so have users, by their standing.
 #pragma once
