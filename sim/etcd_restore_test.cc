@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "resource/catalog.h"
 #include "sim/api_scenario.h"
 #include "sim/etcd_members.h"
 #include "sim/etcd_truth.h"
