@@ -39,7 +39,7 @@ void Http1Exchange::reset(Request request, Caller caller, bool http11, bool keep
 void Http1Exchange::forget_request() {
   request_ = {};
   if (!transport_.reading()) transport_.buffer().shrink();  // a read under way is into it
-  visit_.hold_heads(transport_.buffer().extra_bytes());  // less than before: never refused
+  visit_.hold_heads(transport_.buffer().extra_bytes());     // less than before: never refused
 }
 
 Task<void> Http1Exchange::run() {

@@ -182,19 +182,18 @@ Result<> ServerProgram::make_api() {
   std::vector<identity::Authorizer*> authorizers{&*roles_};
   if (host_) authorizers.push_back(&host_->authorizer());
   authorizer_.emplace(std::move(authorizers));
-  api_.emplace(
-      apiserver::ApiServer::Parts{.runtime = runtime_,
-                                  .store = *opened_->store,
-                                  .cache = *cache_,
-                                  .catalog = *catalog_,
-                                  .nodes = *nodes_,
-                                  .authenticator = identity_->authenticator(),
-                                  .authorizer = *authorizer_,
-                                  .metrics = metrics_},
-      apiserver::ApiServerOptions{.reads = config_.flags.max_reads,
-                                  .writes = config_.flags.max_writes,
-                                  .watches = config_.flags.max_watches,
-                                  .reviews = !host_});
+  api_.emplace(apiserver::ApiServer::Parts{.runtime = runtime_,
+                                           .store = *opened_->store,
+                                           .cache = *cache_,
+                                           .catalog = *catalog_,
+                                           .nodes = *nodes_,
+                                           .authenticator = identity_->authenticator(),
+                                           .authorizer = *authorizer_,
+                                           .metrics = metrics_},
+               apiserver::ApiServerOptions{.reads = config_.flags.max_reads,
+                                           .writes = config_.flags.max_writes,
+                                           .watches = config_.flags.max_watches,
+                                           .reviews = !host_});
   backup_.emplace(*opened_->store);
   api_->add_path(*backup_);
   api_->health().add("shutdown", false, [this]() -> Result<> {
@@ -221,10 +220,9 @@ void ServerProgram::make_controllers() {
   expirer_.emplace(runtime_, *catalog_, *cache_, writer);
   if (host_) {
     writer.add_admission(host_->namespaces());
-    host_->nodes().serve([this] { return networks_->quarantine().reporting_nodes(); },
-                         [this](std::string node) {
-                           return networks_->quarantine().forget_node(std::move(node));
-                         });
+    host_->nodes().serve(
+        [this] { return networks_->quarantine().reporting_nodes(); },
+        [this](std::string node) { return networks_->quarantine().forget_node(std::move(node)); });
     register_host_metrics(metrics_, *host_);
     return;
   }
