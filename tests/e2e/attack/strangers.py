@@ -76,7 +76,8 @@ def long_heads(target):
         peers.append(peer)
         if i % 100 == 99:
             held = target.metric("fairlead_http_request_bytes")
-            want(held <= 16 << 20, f"heads of strangers hold {held} bytes")
+            # All strangers may hold 16 MiB; what bystanders and this question hold counts here too.
+            want(held <= 17 << 20, f"heads hold {held} bytes")
     want(target.refused("memory") > 0, "none was refused for lack of memory")
     for peer in peers:
         peer.close()
