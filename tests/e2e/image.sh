@@ -49,7 +49,8 @@ equal "its name" "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]
 refuse "no such image" 'other: must be one of fairlead, fairlead-tools, fairlead-etcd, fairlead-prometheus' images --output "$WORK/d" other
 check "make the others" images --output "$WORK/o" fairlead-tools fairlead-etcd fairlead-prometheus
 for name in tools etcd prometheus; do check "unpack $name" umoci unpack --image "$WORK/o/fairlead-$name:latest" "$WORK/$name"; done
-inside() { chroot "$WORK/$1/rootfs" "${@:2}"; }
+# With the PATH of an image, not of this machine.
+inside() { env -i PATH=/usr/sbin:/usr/bin chroot "$WORK/$1/rootfs" "${@:2}"; }
 equal "a shell" "$(inside tools /bin/sh -c 'grep -c . /etc/passwd')" 2
 expect "ip" 'ip utility, iproute2' inside tools /bin/sh -c 'ip -V'
 expect "ping" 'ping from iputils' inside tools /bin/sh -c 'ping -V'
