@@ -143,7 +143,7 @@ put 444 0 /etc/hosts <<<"127.0.0.1 $name"
 mapfile -t words < <(arguments DaemonSet fairlead-agent)
 run_as 0:0 agent "${words[@]}"
 AGENT_PID=$!
-wait_until 30 "agent in its pod" grep -q 'ready, fabric vxlan' "$WORK/agent.out"
+wait_until 30 "agent in its pod" grep -q '"fabric":"vxlan"' "$WORK/agent.out"
 equal "its probe" "$(curl -sS --max-time 10 "http://10.0.0.11:9294$(of DaemonSet fairlead-agent '.spec.template.spec.containers[0].readinessProbe.httpGet.path')")" ok
 export KUBECONFIG=$SERVER_POD/var/lib/fairlead/admin.kubeconfig
 kubectl create -f - >/dev/null <<'OBJECTS'
@@ -218,7 +218,7 @@ put 444 0 /etc/fairlead/ca/ca.crt <"$WORK/bundle.crt"
 put 444 0 /etc/hosts <<<"127.0.0.1 $name"
 mapfile -t words < <(arguments DaemonSet fairlead-agent | sed 's/^--node=n1$/--node=n2/')
 run_as 0:0 tokens "${words[@]}"
-wait_until 30 "agent with the token of its pod" grep -q 'ready, fabric vxlan' "$WORK/tokens.out"
+wait_until 30 "agent with the token of its pod" grep -q '"fabric":"vxlan"' "$WORK/tokens.out"
 kubectl create -f - >/dev/null <<'OBJECT'
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "t"}, "spec": {"node": "n2", "subnet": "s"}}
 OBJECT
