@@ -84,7 +84,7 @@ token=$("$FAIRLEAD" server token create --data "$WORK/lib/fairlead")
 check "join" "$FAIRLEAD" join --server 127.0.0.1:6443 --token "$token" --node n1 --data "$WORK/lib/fairlead-node"
 agent >"$WORK/agent.out" 2>"$WORK/agent.err" &
 STARTED+=($!)
-wait_until 30 "agent by its unit" grep -q 'ready, fabric vxlan' "$WORK/agent.out"
+wait_until 30 "agent by its unit" grep -q '"fabric":"vxlan"' "$WORK/agent.out"
 kubectl create -f - >/dev/null <<'OBJECTS'
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "s"}, "spec": {"vni": 5, "ipv4": "10.1.0.0/24"}}
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "x"}, "spec": {"node": "n1", "subnet": "s"}}
