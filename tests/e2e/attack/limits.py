@@ -4,12 +4,13 @@ import json
 import struct
 import time
 
-from http2 import DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, Http2, frame, request_block
+from http2 import DATA, END_HEADERS, END_STREAM, HEADERS, SETTINGS, WINDOW_UPDATE, Http2, frame, request_block
 from target import HOPELESS, LIST, Failure, read_to_end, status_of, want
 
 CONNECTIONS = 40  # as attack.sh starts the server
 SEATS = 20
 ONE_USERS_SEATS = SEATS * 9 // 10
+WINDOW = 256 << 10  # of a stream, as the server's settings say
 EVENTS = "/api/v1/namespaces/default/events"
 
 
@@ -83,6 +84,7 @@ def limited_writes(target):
     before = rejected(target, "user_writes")
     with Http2(target, struct.pack(">HI", 4, 0)) as peer:
         size = 400_000
+        want(next(peer.frames())[0] == SETTINGS, "the server begins with its settings")  # answered by reading them
         for i in range(ONE_USERS_SEATS):
             body = event(f"stuck-{i}", size)
             peer.send(frame(HEADERS, END_HEADERS, 2 * i + 1,
@@ -98,7 +100,7 @@ def limited_writes(target):
 
 def send_body(peer, stream, body):
     """As the stream's window opens; until the answer's head has come."""
-    sent, window = 0, 65535
+    sent, window = 0, WINDOW
     frames = peer.frames()
     while True:
         while sent < len(body) and window > 0:
