@@ -120,15 +120,16 @@ Result<> serve_through_faults(World& world, DiskSettings disk, Tally& tally) {
                  .end = 13s,
                  .kinds = {Kind::cut_one_way, Kind::cut_both_ways, Kind::isolate, Kind::slow,
                            Kind::pause, Kind::kill, Kind::power_loss, Kind::power_loss_in_write}});
-  // The disk of the server fills up and fails beside all that.
+  // The disk of the server fills up, fails and loses power in the middle of it, beside all that.
   world.own<Nemesis>(world,
                      plan_faults(world.random_stream("disk"),
                                  FaultSettings{.machines = {"server"},
                                                .begin = 2s,
                                                .end = 13s,
-                                               .pause_between = {.least = 1s, .spread = 4s},
+                                               .pause_between = {.least = 500ms, .spread = 2s},
                                                .lasting = {.least = 50ms, .spread = 1s},
-                                               .kinds = {Kind::disk_full, Kind::disk_errors}}),
+                                               .kinds = {Kind::disk_full, Kind::disk_errors,
+                                                         Kind::power_loss_in_write}}),
                      13s);
   run_and_start_again(world, server, shared, 15s);
   // Clients may need a keep-alive to notice that the server they talk to is another one.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "resource/catalog.h"
 #include "sim/api_scenario.h"
 #include "sim/etcd_members.h"
 #include "sim/etcd_truth.h"
@@ -210,9 +211,8 @@ Result<> restore_under_servers(World& world) {
   Random random = world.random_stream("restore");
   const Duration saved = random.between(3s, 8s);
   world.after(saved, [&story] { story.snapshot = story.etcd.model(); });
-  world.after(saved + random.between(500ms, 9s), [&story, &world] {
-    story.etcd.restore(world, *story.snapshot);
-  });
+  world.after(saved + random.between(500ms, 9s),
+              [&story, &world] { story.etcd.restore(world, *story.snapshot); });
   world.run_for(40s);
   story.writing = false;
   world.run_for(10s);

@@ -102,6 +102,11 @@ TEST(EtcdEpoch, RestoresFollowEachOther) {
   const Revision first = restored_revision(100, kNow);
   const Revision second = restored_revision(100, kNow + 1min);
   EXPECT_GE(second, first + 60'000'000);
+  // Also of a backup that was made soon after a restore.
+  const Revision soon = revision_of_time(kNow - 10s);
+  EXPECT_GE(restored_revision(soon, kNow + 1s), restored_revision(soon, kNow) + 1'000'000);
+  // A clock that was set back.
+  EXPECT_GT(restored_revision(first, kNow - 1h), first);
   const WallTime late = sys_days(year{2260} / 1 / 1);
   EXPECT_LT(Place::end_of(restored_revision(0, late)).number(), std::uint64_t{1} << 63);
 }

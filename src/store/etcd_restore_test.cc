@@ -57,8 +57,8 @@ class EtcdRestore : public testing::Test {
     ADD_FAILURE() << "no write succeeded";
     return 0;
   }
-  void write_many(Store& store, std::string_view value) {
-    for (int i = 0; i < 60; ++i) write(store, "/k" + std::to_string(i), std::string(value));
+  void write_many(Store& store, std::string_view value, int count = 40) {
+    for (int i = 0; i < count; ++i) write(store, "/k" + std::to_string(i), std::string(value));
   }
   // Everything the watch tells until it has reached `revision`.
   std::vector<Change> changes_until(Watch& watch, Revision revision) {
@@ -114,7 +114,7 @@ TEST_F(EtcdClusterRestore, ARunningServerNoticesASnapshot) {
   const auto watch = std::move(*store->watch("", ready(*store)));
   write_many(*store, "lost");
   const Revision lost = write(*store, "/k0", "lost again");
-  EXPECT_EQ(changes_until(*watch, lost).size(), 61U);
+  EXPECT_EQ(changes_until(*watch, lost).size(), 41U);
 
   cluster_.restore_snapshot();
   const Revision first = write(*store, "/k1", "new");
@@ -202,8 +202,8 @@ TEST_F(EtcdClusterRestore, WhatIsNoRestoreIsNotTakenForOne) {
   const auto store = open();
   const auto watch = std::move(*store->watch("", ready(*store)));
   for (std::size_t i = 0; i < 2 * cluster_.size(); ++i) {
-    write_many(*store, "v" + std::to_string(i));
-    ASSERT_TRUE(await_soon(store->compact(ready(*store) - 30)));
+    write_many(*store, "v" + std::to_string(i), 10);
+    ASSERT_TRUE(await_soon(store->compact(ready(*store) - 5)));
     cluster_.member(i % cluster_.size()).kill();
     const Revision now = write(*store, "/alive", std::to_string(i));
     EXPECT_GE(changes_until(*watch, now).size(), 1U);

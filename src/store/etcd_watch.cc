@@ -14,7 +14,11 @@ namespace fairlead::store {
 class EtcdStore::EtcdWatch final : public Watch {
  public:
   EtcdWatch(EtcdStore& store, std::string prefix, Revision after)
-      : store_(store), prefix_(std::move(prefix)), asked_(after) {}
+      : store_(store), prefix_(std::move(prefix)), asked_(after) {
+    // Follows from now on, not only once somebody asks; unless etcd was never spoken to before.
+    const EtcdEpoch& known = store.client_.history().epoch();
+    if (known.life != 0 && asked_ >= known.oldest()) follow(known);
+  }
 
   Task<Result<ChangeBatch>> next() override {
     if (!feed_) {
@@ -28,13 +32,18 @@ class EtcdStore::EtcdWatch final : public Watch {
 
  private:
   Task<Result<>> begin() {
-    FL_CO_TRY(epoch_, co_await store_.client_.epoch());
-    if (asked_ < epoch_.oldest())
+    FL_CO_TRY(const EtcdEpoch known, co_await store_.client_.epoch());
+    if (asked_ < known.oldest())
       co_return fail(Code::gone,
                      fmt::format("revision {} lies before the restore of etcd", asked_));
+    follow(known);
+    co_return Result<>{};
+  }
+
+  void follow(const EtcdEpoch& epoch) {
+    epoch_ = epoch;
     after_ = epoch_.in_etcd(asked_);
     feed_ = store_.feed_after(epoch_, after_);
-    co_return Result<>{};
   }
 
   Task<Result<ChangeBatch>> next_in_etcd() {

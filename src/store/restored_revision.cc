@@ -13,7 +13,8 @@ Revision revision_of_time(WallTime now) {
 }
 
 Revision restored_revision(Revision known, WallTime now) {
-  return std::max(known + kRestoreGap, revision_of_time(now));
+  const Revision by_time = revision_of_time(now);
+  return by_time > known ? by_time : known + kRestoreGap;
 }
 
 }  // namespace fairlead::store

@@ -1,7 +1,7 @@
 // Where a store continues that is restored from a backup. Pure.
 //
 // The backup does not know what was handed out after it was made, and nobody else may: so the store
-// continues both far beyond the backup and at a revision that stands for the time of the restore.
+// continues at a revision that stands for the time of the restore.
 #pragma once
 
 #include "runtime/time.h"
@@ -9,7 +9,7 @@
 
 namespace fairlead::store {
 
-// At least this far beyond anything that is known to have been handed out.
+// Where the clock is of no use, so far beyond what is known to have been handed out.
 inline constexpr Revision kRestoreGap = 1'000'000'000;
 
 // One revision a microsecond since 2020, faster than any store makes them. So of two restores the
@@ -18,6 +18,8 @@ inline constexpr Revision kRestoreGap = 1'000'000'000;
 Revision revision_of_time(WallTime now);
 
 // Beyond everything that a store can have handed out of which `known` is the newest known revision.
+// It is the time's unless the clock stands before what is known: were it further ahead of the time,
+// a second restore of the same backup would continue at the same revision as the first.
 Revision restored_revision(Revision known, WallTime now);
 
 }  // namespace fairlead::store

@@ -76,7 +76,7 @@ YAML
 }
 # Everything but what a restore may change: versions, and what the nodes say meanwhile.
 objects() {
-  kubectl get cm,secrets,leases,sn,na,ipl,ns,sa -A -o json |
+  kubectl get cm,secrets,leases,sn,na,ipl,ns -A -o json |
     jq -S '[.items[] | select(.metadata.name | test("^(lost|fresh)") | not) | del(.metadata.resourceVersion)]'
 }
 same_objects() { cmp -s "$WORK/before" <(objects); }
