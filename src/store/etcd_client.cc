@@ -241,8 +241,8 @@ Task<Result<EtcdAnswer>> EtcdClient::ask_unexamined(const Member& member, Link& 
 Task<Result<EtcdAnswer>> EtcdClient::exchange(const Member& member, Link& link,
                                               http::Request request, std::uint64_t life,
                                               Progress& progress) {
-  // A frozen member takes connections and answers nothing: also who writes, and may wait long for an
-  // answer, goes elsewhere as long as nothing was sent.
+  // A frozen member takes connections and answers nothing: also who writes, and may wait long for
+  // an answer, goes elsewhere as long as nothing was sent.
   Task<Result<EtcdHistory::Refusal>> examining = examined(member, link);
   FL_CO_TRY(const EtcdHistory::Refusal refusal,
             co_await runtime::with_timeout(runtime_, options_.attempt_time, std::move(examining)));
