@@ -4,7 +4,7 @@
 # only names the common uses.
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build up down test bench sim fuzz lint format check-all clean install uninstall images deploy undeploy
+.PHONY: help bootstrap build up down test bench sim fuzz lint format check-all clean install uninstall images publish deploy undeploy
 
 JOBS ?= $(shell nproc)
 SEEDS ?= 5000
@@ -58,10 +58,13 @@ install: build ## Program and systemd units below PREFIX (/usr/local): make inst
 uninstall: ## Remove them again; data and configuration stay
 	@scripts/install --remove
 
-images: build ## The container image as an OCI layout in build/images, without Docker
-	@scripts/images
+images: build ## Container images as OCI layouts in build/images, without Docker
+	@scripts/images fairlead fairlead-tools fairlead-etcd fairlead-prometheus
 
-deploy: ## Apply deploy/kubernetes to a cluster: make deploy IMAGE=registry/fairlead:tag KUBECONFIG=…
+publish: images ## Push them to a registry: make publish REGISTRY=registry.example/net [TAG=…]
+	@scripts/publish
+
+deploy: ## Apply deploy/kubernetes: make deploy IMAGE=registry/fairlead:tag [OVERLAYS='ha hooks'] KUBECONFIG=…
 	@scripts/deploy
 
 undeploy: ## Delete it from the cluster, networks and data included

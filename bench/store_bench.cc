@@ -68,6 +68,9 @@ class Load {
     report();
   }
 
+  // A figure in which creates failed, or none was made, is none.
+  int exit_status() const { return failures_ == 0 && !waits_.empty() ? 0 : 1; }
+
  private:
   Task<void> create_until_end() {
     const std::string value(settings_.value, 'v');
@@ -83,6 +86,7 @@ class Load {
       const Result<Committed> committed = co_await store_.commit(std::move(transaction));
       if (!committed) {
         fmt::print(stderr, "{}\n", committed.error().to_string());
+        ++failures_;
         co_return;
       }
       waits_.push_back(milliseconds(Clock::now() - asked));
@@ -106,6 +110,7 @@ class Load {
   Clock::time_point started_;
   Clock::time_point end_;
   std::vector<double> waits_;
+  int failures_ = 0;
 };
 
 void report_batches(const SqliteStore& store, int seconds) {
@@ -147,7 +152,7 @@ int run_etcd(const Settings& settings) {
   EtcdStore store(runtime, {.endpoints = addresses->endpoints, .root = "/store-bench/"});
   Load load(runtime, store, settings);
   runtime.run_until_complete(load.run());
-  return 0;
+  return load.exit_status();
 }
 
 int run_sqlite(const Settings& settings) {
@@ -157,6 +162,7 @@ int run_sqlite(const Settings& settings) {
     return 1;
   }
   report_sync_cost(name);
+  int status = 0;
   {
     runtime::EpollRuntime runtime;
     Result<std::unique_ptr<SqliteStore>> store =
@@ -167,11 +173,12 @@ int run_sqlite(const Settings& settings) {
     }
     Load load(runtime, **store, settings);
     runtime.run_until_complete(load.run());
+    status = load.exit_status();
     report_batches(**store, settings.seconds);
     runtime.run_until_complete((*store)->close());
   }
   std::filesystem::remove_all(name);
-  return 0;
+  return status;
 }
 
 }  // namespace

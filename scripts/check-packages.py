@@ -127,8 +127,12 @@ def used_libraries(folder):
 
 
 def outside(paths):
+    """What is neither in this clone nor in the one that it is a work tree of."""
+    git = subprocess.run(["git", "-C", ROOT, "rev-parse", "--path-format=absolute", "--git-common-dir"],
+                         capture_output=True, text=True)
+    ours = tuple(f"{folder}/" for folder in (ROOT, git.stdout.strip()) if str(folder))
     real = {str(pathlib.Path(path).resolve()) for path in paths}
-    return sorted(path for path in real if not path.startswith(str(ROOT) + "/"))
+    return sorted(path for path in real if not path.startswith(ours))
 
 
 def check_builds():

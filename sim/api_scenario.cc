@@ -8,6 +8,7 @@
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
 #include "controllers/garbage_collector.h"
+#include "controllers/node_lifecycle.h"
 #include "ipam/virtual_networks.h"
 #include "watchcache/watch_cache.h"
 
@@ -142,20 +143,24 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                             .authorizer = authorizer,
                             .metrics = metrics});
   std::optional<ipam::VirtualNetworks> networks;
-  if (parts.networks) networks.emplace(machine, catalog, cache, api.writer(), metrics);
+  std::optional<controllers::NodeLifecycle> lifecycle;
+  if (parts.networks) {
+    networks.emplace(machine, catalog, cache, api.writer(), metrics);
+    lifecycle.emplace(machine, catalog, cache, api.writer(), networks->events(), metrics);
+  }
   controllers::GarbageCollector garbage(machine, catalog, cache, api.writer());
   http::Server server(machine, api);
-  runtime::Signal never;
   runtime::Scope scope(machine);
   scope.spawn(follow(cache));
-  const Result<> ready =
-      co_await apiserver::ensure_defaults(machine, cache, catalog, api.writer(), never);
+  const Result<> ready = co_await apiserver::ensure_defaults(machine, cache, catalog, api.writer());
   if (!ready) co_return;
   scope.spawn(garbage.run());
   if (networks) scope.spawn(networks->run());
+  if (lifecycle) scope.spawn(lifecycle->run());
   auto listener = machine.listen({.host = "0.0.0.0", .port = 80}, nullptr);
   CHECK(listener.has_value());
   scope.spawn(server.serve(std::move(*listener)));
+  if (parts.relists) parts.relists->server_started(store::Place::end_of(cache.revision()).number());
   serving();
   co_await scope.join();
 }
@@ -201,30 +206,42 @@ Task<void> read_freshly(Machine& machine, ApiStory& story, std::string server) {
         story.stale_reads.push_back(fmt::format("{} listed at {} when {} was acknowledged", server,
                                                 listed->resource_version, newest));
     }
-    const Result<> slept = co_await runtime::sleep(machine, 100ms);
+    const Duration pause = 20ms + Duration(1ms) * (machine.random() % 160);
+    const Result<> slept = co_await runtime::sleep(machine, pause);
     if (!slept) co_return;
   }
 }
 
 void RecordingSink::replace(std::vector<Json> objects, const std::string& version) {
   ++lists_;
+  const std::uint64_t number = std::stoull(version);
+  if (relists_ && version_) relists_->relisted(watcher_.name(), *version_, number);
+  version_ = number;
   contents_.clear();
   for (const Json& object : objects) contents_[key_of(object)] = value_(object);
-  watcher_.listed(std::stoull(version), contents_);
-  watcher_.watching(std::stoull(version));
+  watcher_.listed(number, contents_);
+  watcher_.watching(number);
+}
+
+void RecordingSink::reached(const std::string& version) {
+  version_ = std::stoull(version);
+  watcher_.bookmark(*version_);
 }
 
 void RecordingSink::put(const Json& object) {
+  version_ = version_of(object);
   contents_[key_of(object)] = value_(object);
-  watcher_.saw({version_of(object), key_of(object), value_(object)});
+  watcher_.saw({*version_, key_of(object), value_(object)});
 }
 
 void RecordingSink::erase(const Json& last_state) {
+  version_ = version_of(last_state);
   contents_.erase(key_of(last_state));
-  watcher_.saw({version_of(last_state), key_of(last_state), std::nullopt});
+  watcher_.saw({*version_, key_of(last_state), std::nullopt});
 }
 
 Task<void> inform(Machine& machine, RecordingSink& sink, std::string server) {
+  sink.started();
   const std::unique_ptr<client::RestClient> api = connect(machine, server);
   client::Reflector reflector(machine, *api, {.resource = kConfigMaps, .page = 3}, sink);
   co_await reflector.run();

@@ -42,6 +42,7 @@ struct ApiAnswer {
 struct ApiStory {
   DurabilityChecker durability;
   HistoryChecker history;
+  RelistChecker relists;
   std::vector<ApiAnswer> answers;
   bool writing = true;
   std::uint64_t newest = 0;  // the highest version that was acknowledged to anybody
@@ -55,7 +56,8 @@ struct ApiStory {
 
 struct ApiParts {
   watchcache::HistoryLimits history;
-  bool networks = false;  // with the controllers of virtual networks
+  bool networks = false;             // with the controllers of virtual networks
+  RelistChecker* relists = nullptr;  // is told when the server starts
 };
 
 // API server, watch cache and garbage collector on that store, on port 80 of the machine; calls
@@ -90,9 +92,14 @@ class RecordingSink final : public client::ObjectSink {
   using Value = std::function<std::string(const Json& object)>;
   explicit RecordingSink(HistoryChecker::Watcher& watcher, Value value = value_of)
       : watcher_(watcher), value_(std::move(value)) {}
+  RecordingSink(HistoryChecker::Watcher& watcher, RelistChecker& relists)
+      : watcher_(watcher), value_(value_of), relists_(&relists) {}
+  // A new process, which has to list.
+  void started() { version_.reset(); }
   void replace(std::vector<Json> objects, const std::string& version) override;
   void put(const Json& object) override;
   void erase(const Json& last_state) override;
+  void reached(const std::string& version) override;
   void rest() { watcher_.at_rest(contents_); }
   const HistoryChecker::Contents& contents() const { return contents_; }
   std::size_t lists() const { return lists_; }
@@ -100,6 +107,8 @@ class RecordingSink final : public client::ObjectSink {
  private:
   HistoryChecker::Watcher& watcher_;
   Value value_;
+  RelistChecker* relists_ = nullptr;
+  std::optional<std::uint64_t> version_;  // of the last list, event or bookmark of this process
   HistoryChecker::Contents contents_;
   std::size_t lists_ = 0;
 };

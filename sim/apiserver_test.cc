@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +14,11 @@
 
 #include "sim/api_scenario.h"
 #include "sim/faults.h"
+#include "sim/lagging_store.h"
 #include "sim/seeds.h"
 #include "sim/sqlite_vfs.h"
 #include "sim/world.h"
+#include "store/memory_store.h"
 #include "store/sqlite_store.h"
 
 namespace fairlead::sim {
@@ -57,7 +60,7 @@ Task<void> serve(Machine& machine, Shared& shared) {
   store::SqliteStore& store = **opened;
   const Unpublish unpublish{shared};
   const auto serving = [&shared, &store] { shared.store = &store; };
-  co_await serve_api(machine, store, {}, serving);
+  co_await serve_api(machine, store, {.relists = &shared.story.relists}, serving);
 }
 
 // The whole truth: every change from the first revision on, from the store itself.
@@ -74,6 +77,8 @@ Task<void> read_history(Machine&, Shared& shared) {
       std::optional<std::string_view> stored;
       if (!change.erased) stored = change.current.value.view();
       truth.happened(change.current.key, change.current.modified, stored);
+      if (change.current.key.starts_with(Truth::kPrefix))
+        shared.story.relists.happened(change.current.modified.number());
     }
   }
   shared.lost = shared.story.durability.check(truth.contents());
@@ -106,7 +111,7 @@ Result<> serve_through_faults(World& world, DiskSettings disk, Tally& tally) {
     victims.emplace_back(name);
   }
   for (const char* name : {"informer-a", "informer-b"}) {
-    auto& sink = world.own<RecordingSink>(story.history.watcher(name));
+    auto& sink = world.own<RecordingSink>(story.history.watcher(name), story.relists);
     sinks.push_back(&sink);
     world.add_machine(name).start(
         [&sink](Machine& machine) { return inform(machine, sink, "server"); });
@@ -156,6 +161,7 @@ Result<> serve_through_faults(World& world, DiskSettings disk, Tally& tally) {
   tally.deletions += story.acknowledged_deletions;
   FL_CHECKED(as_result(story.failed_without_reason));
   FL_CHECKED(as_result(shared.lost));
+  FL_CHECKED(as_result(story.relists.check()));
   return as_result(story.history.check());
 }
 
@@ -176,6 +182,73 @@ TEST(ApiServer, ALyingDiskIsFoundOut) {
     return serve_through_faults(world, {.honest_sync = false}, tally);
   });
   EXPECT_GE(report.failures.size(), 4U);
+}
+
+// ---- resuming
+
+Task<void> serve_shared(Machine& machine, ApiStory& story, store::MemoryStore& shared) {
+  LaggingStore store(machine, shared);
+  co_await serve_api(machine, store, {.relists = &story.relists}, [] {});
+}
+
+Task<void> inform_anywhere(Machine& machine, RecordingSink& sink,
+                           std::vector<std::string> servers) {
+  const std::unique_ptr<client::RestClient> api = connect_admin(machine, servers);
+  client::Reflector reflector(machine, *api, {.resource = {"", "v1", "configmaps", true}}, sink);
+  co_await reflector.run();
+}
+
+// Two servers that stay up, and connections to them that do not: watchers go from one to the other
+// while others write.
+Result<> resume_anywhere(World& world, std::size_t& moves) {
+  auto& story = world.own<ApiStory>();
+  auto& store = world.own<store::MemoryStore>(world.add_machine("store"));
+  const std::vector<std::string> servers{"api0", "api1"};
+  for (const std::string& name : servers)
+    world.add_machine(name).start(
+        [&](Machine& machine) { return serve_shared(machine, story, store); });
+  world.run_for(1s);  // both know everything from here on
+  std::vector<RecordingSink*> sinks;
+  for (const char* name : {"informer-a", "informer-b"}) {
+    sinks.push_back(&world.own<RecordingSink>(story.history.watcher(name), story.relists));
+    world.add_machine(name).start([sink = sinks.back(), servers](Machine& machine) {
+      return inform_anywhere(machine, *sink, servers);
+    });
+  }
+  world.add_machine("writer").start([&story](Machine& machine) {
+    return write_keys(machine, story, {.server = "api1", .keys = "key"});
+  });
+  // Each cut is longer than a client takes to notice.
+  Random random = world.random_stream("cuts");
+  for (Duration at = 5s; at < 120s; at += 60s) {
+    const std::string server = servers[random.below(2)];
+    for (const char* name : {"informer-a", "informer-b"}) {
+      const Duration begin = at + random.between(0s, 3s);
+      world.after(begin, [&world, server, name] {
+        world.network().cut_both(world.machine(server), world.machine(name));
+      });
+      world.after(begin + 40s, [&world, server, name] {
+        world.network().heal_both(world.machine(server), world.machine(name));
+      });
+      ++moves;
+    }
+  }
+  world.run_for(130s);
+  story.writing = false;
+  world.run_for(120s);
+  for (const RecordingSink* sink : sinks)
+    if (sink->contents().empty()) return fail(Code::internal, "an informer saw nothing");
+  if (sinks[0]->contents() != sinks[1]->contents())
+    return fail(Code::internal, "the informers do not see the same");
+  return as_result(story.relists.check());
+}
+
+// A watch is resumed on whichever server answers: nobody lists anew while history reaches back.
+TEST(ApiServer, WatchesResumeOnAnyServer) {
+  std::size_t moves = 0;
+  EXPECT_TRUE(run_seeds({.count = 10, .cost = 6},
+                        [&moves](World& world) { return resume_anywhere(world, moves); }));
+  EXPECT_GT(moves, 0U);
 }
 
 }  // namespace

@@ -204,6 +204,29 @@ Violations HistoryChecker::check() const {
   return all;
 }
 
+void RelistChecker::server_started(std::uint64_t version) {
+  started_ = std::max(started_, version);
+}
+
+void RelistChecker::relisted(const std::string& watcher, std::uint64_t from, std::uint64_t to) {
+  ++relists_;
+  if (from < started_ || (compacted_ && from < compacted_())) return;
+  unexplained_.push_back({watcher, from, to});
+}
+
+Violations RelistChecker::check() const {
+  Violations violations;
+  for (const Unexplained& relist : unexplained_) {
+    const auto missed = std::upper_bound(changes_.begin(), changes_.end(), relist.to) -
+                        std::upper_bound(changes_.begin(), changes_.end(), relist.from);
+    if (missed >= 0 && static_cast<std::size_t>(missed) > history_) continue;
+    violations.push_back(fmt::format(
+        "{} listed anew at {} although history reached back to where it stood, {}, {} changes ago",
+        relist.watcher, relist.to, relist.from, missed));
+  }
+  return violations;
+}
+
 DurabilityChecker::OperationId DurabilityChecker::attempt(std::string key,
                                                           std::optional<std::string> value) {
   operations_.push_back({.key = std::move(key),

@@ -3,6 +3,9 @@
 //
 //   HistoryChecker     promise 3: every watcher sees a gap-free, ordered history or a clean 410;
 //                      caches equal the store at rest
+//   RelistChecker      … and lists anew only for a reason: resuming works after a cut, a restart,
+//   on
+//                      another server, for as long as history reaches back
 //   DurabilityChecker  promise 5: nothing acknowledged is lost
 //   AtomicityChecker   promise 5: of a transaction all is there, or nothing
 //
@@ -11,10 +14,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <list>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -81,6 +86,40 @@ class HistoryChecker {
   class Replay;
   std::vector<HistoryEvent> truth_;
   std::list<Watcher> watchers_;
+};
+
+// Watchers that list again. What excuses it: a server knows no history from before its start, a
+// store none from before its compaction, and of many changes only the last are kept.
+class RelistChecker {
+ public:
+  // How many changes servers keep.
+  void set_history(std::size_t changes) { history_ = changes; }
+  // Asked at every list: history up to this version may have been compacted away.
+  void set_compacted(std::function<std::uint64_t()> compacted) {
+    compacted_ = std::move(compacted);
+  }
+  // A server has started and knows nothing of what happened up to that version.
+  void server_started(std::uint64_t version);
+  // A watcher that stood at `from` has listed anew and stands at `to`.
+  void relisted(const std::string& watcher, std::uint64_t from, std::uint64_t to);
+  // Every change of what is watched, in order; may be told in the end.
+  void happened(std::uint64_t version) { changes_.push_back(version); }
+
+  Violations check() const;
+  std::size_t relists() const { return relists_; }
+
+ private:
+  struct Unexplained {
+    std::string watcher;
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+  };
+  std::size_t history_ = std::numeric_limits<std::size_t>::max();
+  std::function<std::uint64_t()> compacted_;
+  std::uint64_t started_ = 0;
+  std::size_t relists_ = 0;
+  std::vector<Unexplained> unexplained_;
+  std::vector<std::uint64_t> changes_;
 };
 
 class DurabilityChecker {

@@ -130,6 +130,32 @@ TEST(DurabilityChecker, FindsEachViolation) {
   EXPECT_EQ(checker.check({{"a", {2, "2"}}, {"c", {2, "1"}}}).size(), 1u) << "version given twice";
 }
 
+// A list anew needs a reason: a server that started later, a compaction, too many changes.
+TEST(RelistChecker, WantsAReason) {
+  const auto violations = [](void (*tell)(RelistChecker&)) {
+    RelistChecker checker;
+    checker.set_history(3);
+    for (std::uint64_t version = 10; version <= 100; version += 10) checker.happened(version);
+    tell(checker);
+    return checker.check().size();
+  };
+  EXPECT_EQ(violations([](RelistChecker& checker) { checker.relisted("w", 90, 100); }), 1U);
+  EXPECT_EQ(violations([](RelistChecker& checker) { checker.relisted("w", 70, 100); }), 1U);
+  EXPECT_EQ(violations([](RelistChecker& checker) { checker.relisted("w", 60, 100); }), 0U);
+  EXPECT_EQ(violations([](RelistChecker& checker) {
+              checker.server_started(95);
+              checker.relisted("w", 90, 100);
+              checker.relisted("w", 100, 100);  // once is enough
+            }),
+            1U);
+  EXPECT_EQ(violations([](RelistChecker& checker) {
+              checker.set_compacted([] { return std::uint64_t{80}; });
+              checker.relisted("w", 75, 100);
+              checker.relisted("w", 85, 100);
+            }),
+            1U);
+}
+
 // Transactions are whole or absent, in one place.
 TEST(AtomicityChecker, FindsHalfATransaction) {
   AtomicityChecker checker;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "fabric/names.h"
 #include "resource/catalog.h"
+#include "resource/columns.h"
 #include "resource/describe.h"
 #include "watchcache/stored_object.h"
 
@@ -16,7 +17,15 @@ namespace {
 using resource::NetworkAttachment;
 using resource::NetworkAttachmentStatus;
 
-constexpr std::string_view kStray = "stray-";  // what HostPlane::disturb leaves
+// What HostPlane::disturb leaves; and what it spoils has no MAC any more.
+constexpr std::string_view kStray = "stray-";
+
+Json decoded(const resource::Kind& kind, const store::Change& change) {
+  const auto object =
+      watchcache::decode_stored(kind, change.current.value.view(), change.current.modified);
+  CHECK(object.has_value());
+  return (*object)->decode();
+}
 
 std::set<std::pair<fabric::Vni, Ip>> addresses_of(const NetworkAttachmentStatus& status) {
   std::set<std::pair<fabric::Vni, Ip>> addresses;
@@ -77,22 +86,63 @@ void FabricChecker::own(const std::string& uid, const NetworkAttachmentStatus& s
   }
 }
 
+void FabricChecker::violate(std::string what) {
+  if (violation_.empty()) violation_ = std::move(what);
+}
+
+void FabricChecker::take_in_report(const std::string& node, const store::Change& change) {
+  static const resource::Kind& kind =
+      *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
+  Report& report = reports_[node];
+  if (!change.erased) {
+    if (!report.since) report.since = change.current.modified.revision;
+    const Json object = decoded(kind, change);
+    const JsonArray& owners = resource::items_at(object, "metadata.ownerReferences");
+    report.owner = owners.empty() ? "" : wire::find_string(owners.front(), "uid");
+    return;
+  }
+  if (!report.node.empty() && report.node == report.owner)
+    violate(fmt::format("the NodeReport of {} was deleted although its Node is there", node));
+  report.since.reset();
+  if (const auto host = hosts_.find(node); host != hosts_.end())
+    report.erased_boot = host->second.plane->machine().boot();
+}
+
+void FabricChecker::take_in_node(const std::string& node, const store::Change& change) {
+  static const resource::Kind& kind = *resource::builtin_catalog().find("", "v1", "nodes");
+  std::string& uid = reports_[node].node;
+  uid = change.erased ? "" : wire::find_string(decoded(kind, change), "metadata.uid");
+}
+
+// An agent whose report was deleted under it carries on until it notices; one that starts without
+// a report makes one first.
+bool FabricChecker::may_carry(const HostPlane& plane) const {
+  const auto at = reports_.find(plane.node());
+  if (at == reports_.end()) return false;
+  const Report& report = at->second;
+  return report.since || report.erased_boot == plane.machine().boot();
+}
+
+bool FabricChecker::excused(const HostPlane& plane, std::optional<store::Revision> released) const {
+  const auto at = reports_.find(plane.node());
+  if (at == reports_.end() || !at->second.erased_boot) return false;
+  return !at->second.since || (released && *at->second.since > *released);
+}
+
 void FabricChecker::take_in(const store::Change& change) {
   static const resource::Kind& attachments =
       *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
   static const resource::Kind& reports =
       *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
+  static const resource::Kind& nodes = *resource::builtin_catalog().find("", "v1", "nodes");
   static const std::string attachment_prefix = watchcache::kind_prefix(attachments);
   static const std::string report_prefix = watchcache::kind_prefix(reports);
+  static const std::string node_prefix = watchcache::kind_prefix(nodes);
   const store::Revision now = change.current.modified.revision;
-  if (change.current.key.starts_with(report_prefix)) {
-    const std::string node = change.current.key.substr(report_prefix.size());
-    if (change.erased) {
-      report_since_.erase(node);
-    } else {
-      report_since_.emplace(node, now);
-    }
-  }
+  if (change.current.key.starts_with(report_prefix))
+    take_in_report(change.current.key.substr(report_prefix.size()), change);
+  if (change.current.key.starts_with(node_prefix))
+    take_in_node(change.current.key.substr(node_prefix.size()), change);
   if (!change.current.key.starts_with(attachment_prefix)) return;
   const std::string key = change.current.key.substr(attachment_prefix.size());
   if (change.erased) {
@@ -102,11 +152,8 @@ void FabricChecker::take_in(const store::Change& change) {
     attachments_.erase(at);
     return;
   }
-  const auto object =
-      watchcache::decode_stored(attachments, change.current.value.view(), change.current.modified);
-  CHECK(object.has_value());
   NetworkAttachment& attachment = attachments_[key];
-  attachment = *resource::decode<NetworkAttachment>((*object)->decode());
+  attachment = *resource::decode<NetworkAttachment>(decoded(attachments, change));
   own(attachment.metadata.uid, attachment.status, now);
 }
 
@@ -117,6 +164,9 @@ void FabricChecker::take_in(const store::ChangeBatch& batch) {
 }
 
 void FabricChecker::carried(const HostPlane& plane, const fabric::Station& station) {
+  const bool by_agent = !station.id.starts_with(kStray) && station.mac != Mac{};
+  if (by_agent && !may_carry(plane))
+    violate(fmt::format("{} has no NodeReport and begins to carry {}", plane.node(), station.id));
   for (const Ip& ip : station.addresses)
     hosts_.at(plane.node()).carried.insert({{station.vni, ip}, station.id});
   judge(plane, station);
@@ -129,18 +179,16 @@ void FabricChecker::judge(const HostPlane& plane, const fabric::Station& station
     const auto owner = owners_.find(address);
     if (owner == owners_.end() || owner->second == station.id) continue;
     const auto released = released_.find({address, station.id});
-    const auto since = report_since_.find(plane.node());
-    const bool excused = since == report_since_.end() ||
-                         (released != released_.end() && since->second > released->second);
-    if (excused) {
+    if (excused(plane,
+                released == released_.end() ? std::nullopt : std::optional(released->second))) {
       ++excused_;
       continue;
     }
-    violation_ = fmt::format(
+    violate(fmt::format(
         "{} of network {} belongs to {}, but {} forwards it {} for {}, which lost it at {}",
         ip.to_string(), station.vni, owner->second, plane.node(),
         station.local() ? "to " + station.interface : "to host " + station.host.to_string(),
-        station.id, released == released_.end() ? 0 : released->second);
+        station.id, released == released_.end() ? 0 : released->second));
   }
 }
 

@@ -6,8 +6,12 @@
 //   at rest           each host's data plane is exactly what the objects ask for, and the statuses
 //                     say what is there
 //
-// A host whose NodeReport was absent at any time since an address was released had no say in when
-// it is used again: that is what deleting a Node or its report means.
+//   always            no agent brings anything into a data plane before its host has a NodeReport:
+//                     nobody would wait for it
+//
+// A host whose NodeReport was deleted, and not yet made again when an address was released, had no
+// say in when it is used again: that is what deleting a Node means. Nothing else excuses a host:
+// one that never had a report may carry nothing, and a report goes only with its Node.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +61,19 @@ class FabricChecker {
     Ip address;
     std::set<std::pair<Address, std::string>> carried;  // ever, with whose it was
   };
+  // What is known of a host's NodeReport and Node.
+  struct Report {
+    std::optional<store::Revision> since;      // it exists, and since when
+    std::string owner;                         // UID of the Node that it goes with
+    std::string node;                          // UID of the Node that there is
+    std::optional<std::uint32_t> erased_boot;  // the machine's start in which it was last deleted
+  };
   void take_in(const store::Change& change);
+  void take_in_report(const std::string& node, const store::Change& change);
+  void take_in_node(const std::string& node, const store::Change& change);
+  bool may_carry(const HostPlane& plane) const;
+  bool excused(const HostPlane& plane, std::optional<store::Revision> released) const;
+  void violate(std::string what);
   void own(const std::string& uid, const resource::NetworkAttachmentStatus& status,
            store::Revision now);
   void disown(const std::string& uid, store::Revision now);
@@ -71,7 +87,7 @@ class FabricChecker {
   std::map<Address, std::string> last_owners_;
   std::map<std::string, std::set<Address>> owned_;  // by uid
   std::map<std::pair<Address, std::string>, store::Revision> released_;
-  std::map<std::string, store::Revision> report_since_;  // of NodeReports that exist
+  std::map<std::string, Report> reports_;
   std::string violation_;
   std::size_t reused_ = 0;
   std::size_t reused_after_carrying_ = 0;

@@ -242,7 +242,18 @@ void NetworkChecker::check_subnets() {
       if (other_key > key && other.status.validated && conflict(subnet, other))
         violated("subnets " + key + " and " + other_key + " conflict and are both validated");
     }
+    if (const std::string holder = other_holder(subnet); !holder.empty())
+      violated("subnet " + key + " is validated while " + holder + " is locked in its network");
   }
+}
+
+// A lock of another namespace in the subnet's network; empty: there is none.
+std::string NetworkChecker::other_holder(const resource::Subnet& subnet) const {
+  for (const auto& [key, lock] : locks_)
+    if (lock.address.vni == subnet.spec.vni &&
+        key.substr(0, key.find('/')) != subnet.metadata.namespace_)
+      return key;
+  return {};
 }
 
 void NetworkChecker::rest() {
@@ -285,7 +296,7 @@ void NetworkChecker::rest() {
           fmt::format("{} waits, and what it wants of network {} is free", key, spec.vni));
   }
   for (const auto& [key, subnet] : subnets_) {
-    bool in_the_way = false;
+    bool in_the_way = !other_holder(subnet).empty();
     for (const auto& [other_key, other] : subnets_)
       in_the_way = in_the_way || (other.status.validated && conflict(subnet, other));
     if (!subnet.status.validated && !in_the_way) violated("subnet " + key + " waits for nobody");

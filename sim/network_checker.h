@@ -45,6 +45,7 @@ class NetworkChecker {
                        store::Revision to) const;
   void check_addresses();
   void check_subnets();
+  std::string other_holder(const resource::Subnet& subnet) const;
   void violated(std::string what);
 
   std::map<std::string, resource::Subnet> subnets_;

@@ -46,6 +46,7 @@ class HostPlane {
   HostPlane(Machine& machine, Changed changed);
 
   Machine& machine() { return machine_; }
+  const Machine& machine() const { return machine_; }
   const std::string& node() const { return machine_.name(); }
   // What would carry traffic now.
   const fabric::Desired& stations() const { return stations_; }

@@ -7,23 +7,11 @@
 #include "runtime/scope.h"
 
 namespace fairlead::agent {
-namespace {
-
-// There are many agents: what all of them tell together must stay little.
-constexpr client::EventLimits kEvents{.normal = {.per_second = 1.0 / 30, .burst = 3},
-                                      .warning = {.per_second = 0.2, .burst = 10},
-                                      .repeat_interval = 30s,
-                                      .waiting = 64};
-
-}  // namespace
 
 Agent::Agent(Parts parts, AgentOptions options)
     : runtime_(parts.runtime),
       metrics_(parts.metrics),
       options_(std::move(options)),
-      event_sink_(parts.client),
-      events_(parts.runtime, &event_sink_, {.component = "fairlead-agent", .host = options_.node},
-              kEvents, parts.metrics.events),
       statuses_(
           parts.runtime, parts.client, parts.metrics,
           [this](const std::string& uid) { return plan_status(uid); },
@@ -32,13 +20,14 @@ Agent::Agent(Parts parts, AgentOptions options)
              [this](const std::string& uid, resource::ExecReport report) {
                const auto own = own_.find(uid);
                if (own == own_.end()) return;
-               if (const auto failure = describe_failure(report))
-                 tell(own->second, client::Happening::Type::warning, "HookFailed", *failure);
-               own->second.report = std::move(report);
+               own->second.report = std::make_shared<const resource::ExecReport>(std::move(report));
                statuses_.add(uid);
              }),
       carrier_(parts.runtime, parts.fabric, view_, parts.metrics, options_.audit_interval, *this),
       node_report_(parts.runtime, parts.client, parts.metrics, options_.node, applied_),
+      heartbeat_(parts.runtime, parts.client, parts.metrics,
+                 {.node = options_.node, .host = options_.host, .info = options_.info},
+                 [this] { node_report_.lost(); }),
       informers_(parts.runtime, parts.client, options_.node, *this) {}
 
 Agent::~Agent() = default;
@@ -48,7 +37,7 @@ Task<void> Agent::run() {
   scope.spawn(carrier_.run());
   scope.spawn(hooks_.run());
   scope.spawn(statuses_.run());
-  scope.spawn(events_.run());
+  scope.spawn(heartbeat_.run());
   scope.spawn(follow_and_report());
   co_await scope.join();
   co_await informers_.close();
@@ -249,7 +238,6 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   own.hook_due |= settled.made_interface;
   if (!settled.result) {
     own.error = settled.result.error().message;
-    tell(own, client::Happening::Type::warning, "ImplementationFailed", own.error);
   } else {
     own.error.clear();
     const Local& local = *own.attachment.local;
@@ -257,9 +245,6 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
       const bool unreported = !own.known.report && !own.report;
       own.hook_due |= !own.made && unreported;  // adopted: nobody knows that it has run
       own.made = *settled.station;
-      if (settled.made_interface)
-        tell(own, client::Happening::Type::normal, "Implemented",
-             "Implemented as interface " + own.made->interface + " of node " + options_.node);
       if (std::exchange(own.hook_due, false))
         hooks_.start(Hooks::Kind::post_create, uid, local.post_create_exec, *own.made);
     } else if (own.made) {
@@ -274,22 +259,10 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   statuses_.add(uid);
 }
 
-void Agent::tell(const Own& own, client::Happening::Type type, std::string reason,
-                 std::string message) {
-  if (own.gone) return;  // nobody would find it, and a node tells only of what runs on it
-  events_.record({.api_version = std::string(resource::kFairleadApiVersion),
-                  .kind = "NetworkAttachment",
-                  .namespace_name = std::string(own.attachment.namespace_name()),
-                  .name = std::string(own.attachment.name()),
-                  .uid = own.attachment.uid,
-                  .type = type,
-                  .reason = std::move(reason),
-                  .message = std::move(message)});
-}
-
 void Agent::audited(bool clean) {
   if (clean && !std::exchange(clean_, true)) ready_signal_.notify();
   for (const auto& [uid, own] : own_) statuses_.add(uid);
+  if (options_.audited) options_.audited();
   if (std::exchange(ready_, true)) return;
   log::info("agent ready", {{"node", options_.node},
                             {"local", view_.local_count()},
@@ -315,10 +288,10 @@ HostStatus Agent::wanted_status(const Own& own) const {
   wanted.errors = view_.problems(uid);
   if (!own.error.empty()) wanted.errors.push_back(own.error);
   const Local& local = *own.attachment.local;
-  for (const auto& [hook, command] : {std::pair("postCreateExec: ", &local.post_create_exec),
-                                      std::pair("postDeleteExec: ", &local.post_delete_exec)})
+  for (const auto& [hook, command] : {std::pair("postCreateExec", &local.post_create_exec),
+                                      std::pair("postDeleteExec", &local.post_delete_exec)})
     if (!hooks_.allowed(*command))
-      wanted.errors.push_back(hook + command->front() + " is not an allowed program on this node");
+      wanted.errors.push_back(resource::hook_not_allowed(hook, command->front()));
   return wanted;
 }
 
@@ -326,12 +299,12 @@ std::optional<StatusWrite> Agent::plan_status(const std::string& uid) const {
   const auto at = own_.find(uid);
   // Before all is known a conflict may only seem to be one.
   if (at == own_.end() || at->second.gone || !complete_) return std::nullopt;
+  const HostStatus& known = at->second.known;
   const HostStatus wanted = wanted_status(at->second);
-  std::optional<Json> patch = plan_status_patch(uid, at->second.known, wanted);
+  std::optional<Json> patch = plan_status_patch(uid, known, wanted);
   if (!patch) return std::nullopt;
-  return StatusWrite{.subject = at->second.attachment,
-                     .patch = std::move(*patch),
-                     .with_errors = !wanted.errors.empty()};
+  return StatusWrite{
+      .subject = at->second.attachment, .patch = std::move(*patch), .news = news_of(known, wanted)};
 }
 
 void Agent::status_written(const Json& object) {

@@ -32,13 +32,13 @@
 #include "agent/agent_metrics.h"
 #include "agent/applied_versions.h"
 #include "agent/carrier.h"
+#include "agent/heartbeat.h"
 #include "agent/hooks.h"
 #include "agent/informers.h"
 #include "agent/network_view.h"
 #include "agent/node_report.h"
 #include "agent/status_writer.h"
 #include "base/string_map.h"
-#include "client/remote_events.h"
 #include "client/rest_client.h"
 #include "fabric/fabric.h"
 #include "runtime/channel.h"
@@ -52,9 +52,12 @@ struct AgentOptions {
   Ip host;  // where other nodes send the tunnelled packets for this one
   Duration audit_interval = 30s;
   HookLimits hooks;
+  NodeInfo info;  // for the Node's status
   // Told whatever the fabric has come to carry, but for what was there before its network became
   // relevant here. For loads.
   std::function<void(const Attachment&)> carried;
+  // Told after every audit, which takes more memory than anything else.
+  std::function<void()> audited;
 };
 
 class Agent final : AttachmentEvents, Carrier::Listener {
@@ -77,6 +80,13 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   bool ready() const { return ready_; }
   Task<Result<>> wait_ready();
 
+  // Why the API does not take this node for one of its own; empty: it does, as far as is known.
+  const std::string& refusal() const { return heartbeat_.refusal(); }
+  // Watches that do not get through at present: all of them while the node is refused.
+  std::size_t failing_watches() const {
+    return refusal().empty() ? informers_.failing() : informers_.count();
+  }
+
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 
@@ -88,7 +98,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     std::uint64_t known_version = 0;
     std::optional<fabric::Station> made;  // what the fabric carries for it
     std::string error;                    // what the fabric said last
-    std::optional<resource::ExecReport> report;
+    std::shared_ptr<const resource::ExecReport> report;
     bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };
@@ -113,7 +123,6 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
 
   void settled_own(Own& own, const Carrier::Settled& settled);
-  void tell(const Own& own, client::Happening::Type type, std::string reason, std::string message);
   HostStatus wanted_status(const Own& own) const;
   std::optional<StatusWrite> plan_status(const std::string& uid) const;
   void status_written(const Json& object);
@@ -132,12 +141,11 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   bool ready_ = false;
   bool clean_ = false;  // nothing of before is left in the fabric
   runtime::Signal ready_signal_;
-  client::RemoteEvents event_sink_;
-  client::EventRecorder events_;
   StatusWriter statuses_;
   Hooks hooks_;
   Carrier carrier_;
   NodeReport node_report_;
+  Heartbeat heartbeat_;
   Informers informers_;
 };
 

@@ -10,6 +10,7 @@ class AgentHooks : public AgentWorld {
   Task<void> hooks_run();
   Task<void> unreported_hook();
   Task<void> hook_after_audit();
+  Task<void> hook_time();
 };
 
 // Hooks run when an interface was made and when it is gone, with what they asked for filled in; the
@@ -87,6 +88,38 @@ Task<void> AgentHooks::unreported_hook() {
   EXPECT_EQ(one_.processes.commands.size(), 2U);
 }
 TEST_F(AgentHooks, AHookThatWasNotReportedRunsAgain) { run(unreported_hook()); }
+
+// How long a hook runs is no part of how long it took until the status told the interface.
+Task<void> AgentHooks::hook_time() {
+  one_.processes.hanging = true;
+  const JsonObject hook{{"postCreateExec", JsonArray{"/bin/hook"}}};
+  co_await attach("a", "n1", 5, 1, hook);
+  const std::function<bool(const Json&)> made = [](const Json& object) {
+    return !wire::find_string(object, "status.ifcName").empty();
+  };
+  EXPECT_TRUE(co_await until_object("a", made));
+  Task<bool> started = until([&] { return one_.processes.commands.size() == 1; });
+  EXPECT_TRUE(co_await started);
+  const auto counted = [this](const char* what, int times) {
+    const std::string line = fmt::format(
+        "fairlead_agent_last_client_write_to_{}_latency_seconds_count{{last_client_wr=\"na\"}} "
+        "{}\n",
+        what, times);
+    return one_.registry->expose().find(line) != std::string::npos;
+  };
+  Task<bool> told = until([&] { return counted("status_update", 1); });
+  EXPECT_TRUE(co_await told);
+  EXPECT_FALSE(counted("hook_report", 1));
+  one_.processes.let_go.notify();
+  const std::function<bool(const Json&)> reported = [](const Json& object) {
+    return wire::find(object, "status.postCreateExecReport") != nullptr;
+  };
+  EXPECT_TRUE(co_await until_object("a", reported));
+  Task<bool> ended = until([&] { return counted("hook_report", 1); });
+  EXPECT_TRUE(co_await ended);
+  EXPECT_TRUE(counted("status_update", 1));
+}
+TEST_F(AgentHooks, TheTimeOfAHookIsItsOwn) { run(hook_time()); }
 
 // An interface that somebody removed is made again by an audit, and its hook runs for the new one.
 Task<void> AgentHooks::hook_after_audit() {

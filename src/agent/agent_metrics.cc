@@ -38,7 +38,6 @@ AgentMetrics::AgentMetrics(metrics::Registry& registry)
                                         "What audits found too much in the fabric, and removed.")),
       node_reports(registry.counter("fairlead_agent_node_reports_total",
                                     "Reports of applied versions written to the NodeReport.")),
-      events(registry),
       to_local_(registry.histograms("fairlead_agent_last_client_write_to_local_ifc_latency_seconds",
                                     "From the last write of a client to the interface here.",
                                     {"last_client_wr"}, write_bounds())),
@@ -54,6 +53,11 @@ AgentMetrics::AgentMetrics(metrics::Registry& registry)
           "fairlead_agent_last_client_write_to_status_update_latency_seconds",
           "From the last write of a client to the status that tells the interface.",
           {"last_client_wr"}, write_bounds())),
+      to_hook_report_(
+          registry.histograms("fairlead_agent_last_client_write_to_hook_report_latency_seconds",
+                              "From the last write of a client to the status that tells how "
+                              "postCreateExec ended.",
+                              {"last_client_wr"}, write_bounds())),
       status_latency_(registry.histograms("fairlead_agent_attachment_status_latency_seconds",
                                           "How long writing a status took.", {"statusErr", "err"},
                                           write_bounds())),
@@ -64,7 +68,9 @@ AgentMetrics::AgentMetrics(metrics::Registry& registry)
                                          "How long hooks ran.", {"what", "exitStatus"},
                                          write_bounds())),
       hook_count_(registry.counters("fairlead_agent_attachment_exec_status_count",
-                                    "Hooks that ended.", {"what", "exitStatus"})) {}
+                                    "Hooks that ended.", {"what", "exitStatus"})),
+      heartbeats_(registry.counters("fairlead_agent_heartbeats_total",
+                                    "Renewals of the node's lease, by outcome.", {"err"})) {}
 
 void AgentMetrics::carried(const Attachment& subject, WallTime now) {
   const std::string last = last_write(subject);
@@ -76,16 +82,20 @@ void AgentMetrics::carried(const Attachment& subject, WallTime now) {
     from_implemented_.with({last}).observe(seconds(now - *subject.implemented));
 }
 
-void AgentMetrics::status_written(const Attachment& subject, bool with_errors,
+void AgentMetrics::status_written(const Attachment& subject, const StatusNews& news,
                                   std::string_view outcome, Duration took, WallTime now) {
-  status_latency_.with({with_errors ? "err" : "ok", std::string(outcome)}).observe(seconds(took));
-  if (outcome == "ok" && !with_errors && subject.asked)
-    to_status_.with({last_write(subject)}).observe(seconds(now - *subject.asked));
+  status_latency_.with({news.errors ? "err" : "ok", std::string(outcome)}).observe(seconds(took));
+  if (outcome != "ok" || !subject.asked) return;
+  const double since_asked = seconds(now - *subject.asked);
+  if (news.interface && !news.errors) to_status_.with({last_write(subject)}).observe(since_asked);
+  if (news.hook) to_hook_report_.with({last_write(subject)}).observe(since_asked);
 }
 
 void AgentMetrics::fabric_call(std::string_view operation, bool ok, Duration took) {
   fabric_latency_.with({std::string(operation), ok ? "ok" : "err"}).observe(seconds(took));
 }
+
+void AgentMetrics::heartbeat(bool ok) { heartbeats_.with({ok ? "ok" : "err"}).add(); }
 
 void AgentMetrics::hook_ended(std::string_view what, int exit_status, Duration took) {
   const metrics::LabelValues labels{std::string(what), std::to_string(exit_status)};

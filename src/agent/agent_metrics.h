@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "agent/attachment.h"
+#include "agent/host_status.h"
 #include "base/metrics.h"
-#include "client/event_recorder.h"
 #include "client/work_queue_metrics.h"
 #include "runtime/time.h"
 
@@ -19,9 +19,10 @@ class AgentMetrics {
 
   // `subject` became carried at `now`.
   void carried(const Attachment& subject, WallTime now);
-  void status_written(const Attachment& subject, bool with_errors, std::string_view outcome,
+  void status_written(const Attachment& subject, const StatusNews& news, std::string_view outcome,
                       Duration took, WallTime now);
   void fabric_call(std::string_view operation, bool ok, Duration took);
+  void heartbeat(bool ok);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
   client::WorkQueueFamilies queues;
@@ -35,17 +36,18 @@ class AgentMetrics {
   metrics::Counter& audit_missing;
   metrics::Counter& audit_unexpected;
   metrics::Counter& node_reports;
-  client::EventMetrics events;
 
  private:
   metrics::Family<metrics::Histogram>& to_local_;
   metrics::Family<metrics::Histogram>& to_remote_;
   metrics::Family<metrics::Histogram>& from_implemented_;
   metrics::Family<metrics::Histogram>& to_status_;
+  metrics::Family<metrics::Histogram>& to_hook_report_;
   metrics::Family<metrics::Histogram>& status_latency_;
   metrics::Family<metrics::Histogram>& fabric_latency_;
   metrics::Family<metrics::Histogram>& hook_duration_;
   metrics::Family<metrics::Counter>& hook_count_;
+  metrics::Family<metrics::Counter>& heartbeats_;
 };
 
 }  // namespace fairlead::agent

@@ -26,22 +26,21 @@ namespace fairlead::agent {
 inline const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments",
                                                true};
 inline const client::ResourceName kNodes{"", "v1", "nodes", false};
-inline const client::ResourceName kEvents{"", "v1", "events", true};
 inline const client::ResourceName kReports{"fairlead.dev", "v1alpha1", "nodereports", false};
 
-// Programs that do nothing, or nothing for ever, and are remembered.
+// Programs that do nothing, or nothing until they are let go, and are remembered.
 class RememberedProcesses final : public runtime::Processes {
  public:
   Task<Result<runtime::ProcessEnd>> run(runtime::Command command) override {
     commands.push_back(command.arguments);
-    runtime::Signal never;
     if (hanging) {
-      FL_CO_CHECKED(co_await never.wait());
+      FL_CO_CHECKED(co_await let_go.wait());
     }
     co_return runtime::ProcessEnd{.status = 3, .output = "hello"};
   }
   std::vector<std::vector<std::string>> commands;
   bool hanging = false;
+  runtime::Signal let_go;
 };
 
 // Remembers what was asked for, and hands it on.
@@ -137,7 +136,7 @@ class Api {
 
   Task<void> start() {
     const Result<> ready =
-        co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer(), never_);
+        co_await apiserver::ensure_defaults(runtime_, cache_, catalog(), server_->writer());
     CHECK(ready.has_value());
     handler_ = std::make_unique<RememberingHandler>(*server_);
     http_ = std::make_unique<http::Server>(runtime_, *handler_);
@@ -179,7 +178,6 @@ class Api {
   std::unique_ptr<apiserver::ApiServer> server_;
   std::unique_ptr<RememberingHandler> handler_;
   std::unique_ptr<http::Server> http_;
-  runtime::Signal never_;
   std::uint16_t port_ = 0;
   runtime::Scope scope_{runtime_};
 };
@@ -301,19 +299,6 @@ class AgentWorld : public ::testing::Test {
       (void)co_await runtime::sleep(runtime_, 20ms);
     }
     co_return false;
-  }
-  // The first event about an attachment with that reason, as soon as there is one.
-  Task<Json> until_told(std::string name, std::string reason) {
-    const client::ListQuery about{
-        .namespace_name = "default",
-        .field_selector = fmt::format("involvedObject.name={},reason={}", name, reason)};
-    const Instant limit = runtime_.now() + 60s;
-    while (runtime_.now() < limit) {
-      const Result<client::ListResult> told = co_await admin_->list(kEvents, about);
-      if (told && !told->items.empty()) co_return told->items.front();
-      (void)co_await runtime::sleep(runtime_, 20ms);
-    }
-    co_return Json(nullptr);
   }
   Task<void> set_up() {
     co_await api_.start();

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/host_address.h"
 #include "fabric/names.h"
 #include "resource/describe.h"
 
@@ -45,7 +46,10 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
   if (const Result<Mac> mac = Mac::parse(status.mac_address)) attachment.mac = *mac;
   add_address(status.ipv4, attachment.addresses);
   add_address(status.ipv6, attachment.addresses);
-  if (const Result<Ip> host = Ip::parse(status.host_ip)) attachment.host = *host;
+  // What cannot be a host's address is none: what was known of the attachment before is dropped.
+  if (const Result<Ip> host = Ip::parse(status.host_ip);
+      host && host_address_problem(*host).empty())
+    attachment.host = *host;
   attachment.asked = full.extended_metadata.written("spec");
   if (status.subnet_creation_time &&
       (!attachment.asked || status.subnet_creation_time->at > *attachment.asked)) {
@@ -60,7 +64,10 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
   local->status = {.interface = std::move(status.ifc_name),
                    .host = std::move(status.host_ip),
                    .errors = std::move(status.errors.host),
-                   .report = std::move(status.post_create_exec_report)};
+                   .report = nullptr};
+  if (status.post_create_exec_report)
+    local->status.report =
+        std::make_shared<const resource::ExecReport>(std::move(*status.post_create_exec_report));
   attachment.local = std::move(local);
   return attachment;
 }

@@ -30,7 +30,7 @@ struct HostStatus {
   std::string interface;
   std::string host;
   std::vector<std::string> errors;
-  std::optional<resource::ExecReport> report;
+  std::shared_ptr<const resource::ExecReport> report;  // most have none, and there are many
 };
 
 struct Local {

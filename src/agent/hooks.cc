@@ -11,7 +11,6 @@
 namespace fairlead::agent {
 namespace {
 
-constexpr std::size_t kShownInFailure = 200;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 std::string address(const fabric::Station& station, bool v4) {
@@ -61,17 +60,6 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
     expanded.push_back(std::move(text));
   }
   return expanded;
-}
-
-std::optional<std::string> describe_failure(const resource::ExecReport& report) {
-  if (report.exit_status.value_or(0) == 0) return std::nullopt;
-  std::string text =
-      fmt::format("{} ended with status {}", report.command.empty() ? "" : report.command.front(),
-                  *report.exit_status);
-  std::string_view said = report.std_err;
-  while (said.ends_with('\n')) said.remove_suffix(1);
-  if (!said.empty()) text.append(": ").append(printable(said, kShownInFailure));
-  return text;
 }
 
 std::string printable(std::string_view bytes, std::size_t limit) {
@@ -139,7 +127,7 @@ Task<resource::ExecReport> Hooks::run_one(Job job) {
   const Result<runtime::ProcessEnd> end = co_await processes_.run(std::move(command));
   report.stop_time = time_of(runtime_.wall_now());
   if (!end) {
-    report.exit_status = kNotStarted;
+    report.exit_status = resource::kHookNotStarted;
     say_why(report, end.error().message);
   } else {
     report.std_out = printable(end->output, limits_.output);
@@ -149,11 +137,11 @@ Task<resource::ExecReport> Hooks::run_one(Job job) {
         report.exit_status = end->status;
         break;
       case runtime::ProcessEnd::Kind::killed:
-        report.exit_status = kEndedBySignal;
+        report.exit_status = resource::kHookEndedBySignal;
         say_why(report, fmt::format("ended by signal {}", end->status));
         break;
       case runtime::ProcessEnd::Kind::timed_out:
-        report.exit_status = kTimedOut;
+        report.exit_status = resource::kHookTimedOut;
         say_why(report, fmt::format("killed after {} s",
                                     std::chrono::duration<double>(limits_.time).count()));
         break;

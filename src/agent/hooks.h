@@ -24,11 +24,6 @@
 
 namespace fairlead::agent {
 
-// exitStatus of a hook that has none of its own.
-inline constexpr int kNotStarted = -1;
-inline constexpr int kEndedBySignal = -2;
-inline constexpr int kTimedOut = -3;
-
 struct HookLimits {
   std::set<std::string> allowed_programs;
   Duration time = 30s;
@@ -43,9 +38,6 @@ std::vector<std::string> expand_command(const std::vector<std::string>& command,
 
 // Text for JSON: what is not UTF-8 becomes U+FFFD. Not longer than `limit` bytes.
 std::string printable(std::string_view bytes, std::size_t limit);
-
-// Why a hook that ended so failed, in a sentence; nothing if it did not.
-std::optional<std::string> describe_failure(const resource::ExecReport& report);
 
 class Hooks {
  public:

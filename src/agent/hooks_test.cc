@@ -136,12 +136,12 @@ TEST_F(HooksTest, ReportsEveryEnd) {
   EXPECT_EQ(reports_[0].exit_status, 4);
   EXPECT_EQ(reports_[0].std_out, "out");
   EXPECT_EQ(reports_[0].std_err, "err");
-  EXPECT_EQ(reports_[1].exit_status, kEndedBySignal);
+  EXPECT_EQ(reports_[1].exit_status, resource::kHookEndedBySignal);
   EXPECT_EQ(reports_[1].std_err, "fairlead: ended by signal 9\n");
-  EXPECT_EQ(reports_[2].exit_status, kTimedOut);
+  EXPECT_EQ(reports_[2].exit_status, resource::kHookTimedOut);
   EXPECT_EQ(reports_[2].std_err,
             "x\nfairlead: killed after 2 s\nfairlead: output beyond 10 bytes dropped\n");
-  EXPECT_EQ(reports_[3].exit_status, kNotStarted);
+  EXPECT_EQ(reports_[3].exit_status, resource::kHookNotStarted);
   EXPECT_EQ(reports_[4].exit_status, 0);
   EXPECT_EQ(reports_[4].std_err, "fairlead: what it started may still run\n");
 }
@@ -165,9 +165,11 @@ TEST(StatusPatch, IsTheDifference) {
   EXPECT_EQ(plan_status_patch("u", failed, made)->at("status").at("errors"),
             (Json(JsonObject{{"host", nullptr}})));
   HostStatus ran = made;
-  ran.report = resource::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"};
+  ran.report = std::make_shared<const resource::ExecReport>(
+      resource::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"});
   HostStatus again = made;
-  again.report = resource::ExecReport{.command = {"p"}, .exit_status = 1};
+  again.report = std::make_shared<const resource::ExecReport>(
+      resource::ExecReport{.command = {"p"}, .exit_status = 1});
   EXPECT_FALSE(plan_status_patch("u", ran, ran));
   const std::optional<Json> second = plan_status_patch("u", ran, again);
   ASSERT_TRUE(second);

@@ -14,7 +14,7 @@ Json list_or_null(const std::vector<std::string>& texts) {
   return list;
 }
 
-Json report_json(const std::optional<resource::ExecReport>& report) {
+Json report_json(const std::shared_ptr<const resource::ExecReport>& report) {
   return report ? resource::encode(*report) : Json(nullptr);
 }
 
@@ -38,6 +38,13 @@ std::optional<Json> plan_status_patch(const std::string& uid, const HostStatus& 
   }
   if (status.empty()) return std::nullopt;
   return Json(JsonObject{{"metadata", JsonObject{{"uid", uid}}}, {"status", std::move(status)}});
+}
+
+StatusNews news_of(const HostStatus& known, const HostStatus& wanted) {
+  const bool moved = known.interface != wanted.interface || known.host != wanted.host;
+  return {.interface = moved && !wanted.interface.empty(),
+          .hook = wanted.report && report_json(known.report) != report_json(wanted.report),
+          .errors = !wanted.errors.empty()};
 }
 
 }  // namespace fairlead::agent

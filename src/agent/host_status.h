@@ -16,4 +16,12 @@ namespace fairlead::agent {
 std::optional<Json> plan_status_patch(const std::string& uid, const HostStatus& known,
                                       const HostStatus& wanted);
 
+// What a status says that it did not say before.
+struct StatusNews {
+  bool interface = false;  // where the attachment is made
+  bool hook = false;       // how postCreateExec ended
+  bool errors = false;     // that something is wrong, also if it said so before
+};
+StatusNews news_of(const HostStatus& known, const HostStatus& wanted);
+
 }  // namespace fairlead::agent

@@ -26,6 +26,12 @@ class NodeReport {
   // There may be something to tell.
   void notify() { changed_.notify(); }
 
+  // It was found missing: it is made again, and says all that there is to say.
+  void lost() {
+    applied_.start_over();
+    changed_.notify();
+  }
+
   // Makes the object unless it exists. Returns the networks that an earlier process told of. Tries
   // until it is done.
   Task<Result<std::vector<fabric::Vni>>> establish();

@@ -124,8 +124,8 @@ void StatusWriter::finish(const Item& item, const Result<>& outcome, std::string
     queue_.retry(item.uid);
   }
   if (outcome || outcome.error().code != Code::cancelled)
-    metrics_.status_written(item.write.subject, item.write.with_errors, told,
-                            runtime_.now() - start, runtime_.wall_now());
+    metrics_.status_written(item.write.subject, item.write.news, told, runtime_.now() - start,
+                            runtime_.wall_now());
   queue_.done(item.uid);
 }
 

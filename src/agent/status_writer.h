@@ -22,7 +22,7 @@ namespace fairlead::agent {
 struct StatusWrite {
   Attachment subject;
   Json patch;  // a merge patch of the status subresource
-  bool with_errors = false;
+  StatusNews news;
 };
 
 class StatusWriter {

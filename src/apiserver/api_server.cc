@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "apimachinery/selector.h"
+#include "apiserver/no_pods.h"
 #include "base/ids.h"
 #include "base/log.h"
 
@@ -10,27 +11,13 @@ namespace fairlead::apiserver {
 namespace {
 
 using apimachinery::refuse;
-using identity::Attributes;
-using identity::Decision;
 
 constexpr std::string_view kMetricsPath = "/metrics";
 
 bool is_read(std::string_view verb) { return verb == "get" || verb == "list" || verb == "head"; }
 
-// One more request under way, for as long as this lives, if they are counted.
-class Seat {
- public:
-  explicit Seat(std::size_t* taken) : taken_(taken) {
-    if (taken_) ++*taken_;
-  }
-  ~Seat() {
-    if (taken_) --*taken_;
-  }
-  Seat(const Seat&) = delete;
-
- private:
-  std::size_t* taken_;
-};
+// What a stranger may say, where strangers may say something (joining).
+constexpr std::size_t kStrangersBody = 64 << 10;
 
 // A path that does not parse is answered like one that nobody serves.
 Task<Result<>> refuse_request(Request& request, std::unique_ptr<Status> refusal) {
@@ -78,17 +65,22 @@ void attach_terms(Request& request) {
 ApiServer::ApiServer(Parts parts, ApiServerOptions options)
     : parts_(parts),
       options_(options),
+      access_(parts.runtime, parts.authenticator, parts.authorizer),
       namespace_lifecycle_(parts.catalog, parts.cache),
-      node_restriction_(parts.nodes),
+      metrics_(parts.metrics),
+      node_restriction_(parts.nodes, parts.runtime, parts.catalog, parts.cache,
+                        metrics_.rejections("node_events")),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
-      writes_(parts.runtime, parts.cache, writer_),
+      writes_(parts.runtime, parts.cache, writer_, access_),
       watches_(parts.runtime, parts.cache),
-      transactions_(parts.runtime, parts.catalog, writer_, parts.authorizer),
+      transactions_(parts.runtime, parts.catalog, writer_, access_),
       documents_(parts.catalog,
                  options.reviews ? served_reviews() : std::vector<apimachinery::ServedResource>()),
       reviews_(parts.authenticator, parts.authorizer),
-      metrics_(parts.metrics) {
+      read_seats_(options.reads),
+      write_seats_(options.writes),
+      watch_seats_(options.watches) {
   writer_.add_admission(node_restriction_);
   writer_.add_admission(namespace_lifecycle_);
   health_.add("ping", true, [] { return Result<>{}; });
@@ -97,9 +89,9 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
     return {};
   });
   metrics::Registry& registry = parts.metrics;
-  registry.gauge_of("fairlead_apiserver_requests_under_way",
-                    "Requests under way, watches excluded.",
-                    [this] { return static_cast<double>(reads_under_way_ + writes_under_way_); });
+  registry.gauge_of(
+      "fairlead_apiserver_requests_under_way", "Requests under way, watches excluded.",
+      [this] { return static_cast<double>(read_seats_.taken() + write_seats_.taken()); });
   registry.gauge_of("fairlead_apiserver_watches", "Open watch streams.",
                     [this] { return static_cast<double>(watches_.open()); });
   registry.counter_of("fairlead_apiserver_watch_events_total", "Events sent to watchers.",
@@ -107,6 +99,10 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
   registry.counter_of("fairlead_apiserver_watches_cut_total",
                       "Watch streams ended because the client did not keep up.",
                       [this] { return static_cast<double>(watches_.cut()); });
+  registry.counter_of("fairlead_apiserver_watches_revoked_total",
+                      "Watch streams ended because who asked for them may no longer see them.",
+                      [this] { return static_cast<double>(watches_.revoked()); });
+  parts.nodes.on_loss([this](std::string_view node) { watches_.recheck(node); });
 }
 
 // A request under way, with what is recorded at its end.
@@ -125,11 +121,12 @@ Task<void> ApiServer::serve(http::Exchange& exchange) {
   co_await answer(*call);
   const OpenWatchRef watch = std::move(call->watch);
   if (!watch) co_return;
+  const Seat seat = std::move(call->request.seat);
   const resource::Kind* kind = call->request.kind;
   // Watches stay open for an hour, by the thousand: what was asked is kept only for the audit log.
   if (!audit_.enabled()) {
     call.reset();
-    exchange.request() = {};
+    exchange.forget_request();
   }
   const Result<> sent = co_await watches_.stream(exchange, *watch);
   if (call) {
@@ -146,7 +143,6 @@ Task<void> ApiServer::answer(Call& call) {
   if (std::unique_ptr<Status> refusal = co_await receive(request)) {
     sent = co_await refuse_request(request, std::move(refusal));
   } else {
-    const Seat seat(seats_of(request));
     sent = co_await dispatch(call);
   }
   if (!call.watch) conclude(call, sent);
@@ -171,7 +167,6 @@ Task<std::unique_ptr<Status>> ApiServer::receive(Request& request) {
   auto info = apimachinery::parse_request(received.method, received.target);
   if (!info) co_return std::make_unique<Status>(std::move(info).error());
   request.info = std::move(*info);
-  if (audit_.enabled() && audit_.wants_body(request)) request.kept_body = received.body;
   Answer<> admitted = co_await admit(request);
   if (!admitted) co_return std::make_unique<Status>(std::move(admitted).error());
   co_return nullptr;
@@ -184,14 +179,23 @@ Task<Answer<>> ApiServer::admit(Request& request) {
   request.query = std::move(*query);
   if (is_open_to_all(request.info.path)) co_return Answer<>{};
 
-  Answer<> known = co_await identify(request);
-  if (!known) co_return known;
+  const http::Headers& headers = request.exchange.request().headers;
+  // Found a moment ago, by the head. A body may have taken long to come: then it is asked again.
+  identity::UserRef noted;
+  if (request.exchange.request().body.empty())
+    noted = std::static_pointer_cast<const identity::User>(request.exchange.caller().note);
+  auto user = co_await access_.identify(request.exchange.peer(),
+                                        identity::HeaderFields(headers.begin(), headers.end()),
+                                        std::move(noted));
+  if (!user) co_return refuse(std::move(user).error());
+  request.user = std::move(*user);
+  if (request.user->name != identity::kAnonymousUser) keep_body(request);
   Answer<> understood = fill_attributes(request);
   if (!understood) co_return understood;
   attach_terms(request);
   Answer<> allowed = co_await permit(request);
   if (!allowed) co_return allowed;
-  co_return check_load(request);
+  co_return take_seat(request);
 }
 
 bool ApiServer::is_open_to_all(std::string_view path) const {
@@ -200,70 +204,65 @@ bool ApiServer::is_open_to_all(std::string_view path) const {
   return handler && handler->open_to_all();
 }
 
-std::size_t* ApiServer::seats_of(const Request& request) {
-  if (!request.user || request.info.verb == "watch") return nullptr;
-  return is_read(request.info.verb) ? &reads_under_way_ : &writes_under_way_;
-}
-
-Answer<> ApiServer::check_load(const Request& request) {
+Answer<> ApiServer::take_seat(Request& request) {
   const bool watches = request.info.verb == "watch";
   const bool reads = is_read(request.info.verb);
-  const bool full = watches ? watches_.open() >= options_.watches
-                    : reads ? reads_under_way_ >= options_.reads
-                            : writes_under_way_ >= options_.writes;
-  if (!full) return {};
-  metrics_.rejected(watches ? "watches" : reads ? "reads" : "writes");
+  Seats& seats = watches ? watch_seats_ : reads ? read_seats_ : write_seats_;
+  request.seat = seats.take(*request.user);
+  if (request.seat) return {};
+  const std::string_view kind = watches ? "watches" : reads ? "reads" : "writes";
+  metrics_.rejected(seats.full() ? std::string(kind) : "user_" + std::string(kind));
   return refuse(apimachinery::too_many_requests("too many requests, please try again later.", 1));
 }
 
-Task<Answer<>> ApiServer::identify(Request& request) {
-  const http::Headers& headers = request.exchange.request().headers;
-  const identity::AuthRequest question{
-      .peer = &request.exchange.peer(),
-      .headers = identity::HeaderFields(headers.begin(), headers.end()),
-      .now = parts_.runtime.wall_now()};
-  std::optional<Result<identity::UserRef>> found = parts_.authenticator.authenticate_now(question);
-  if (!found) found = co_await parts_.authenticator.authenticate(question);
-  // Whoever could not be asked says nothing about the credentials: not 401.
-  if (!*found && found->error().code != Code::unauthorized)
-    co_return refuse(apimachinery::status_of(found->error()));
-  if (!*found || !**found) co_return refuse(apimachinery::unauthorized());
-  request.user = std::move(**found);
-  if (headers.has("Impersonate-User")) co_return co_await impersonate(request);
-  co_return Answer<>{};
+// Bodies of those who proved who they are, if they are not too long.
+void ApiServer::keep_body(Request& request) const {
+  if (!audit_.enabled() || !audit_.wants_body(request)) return;
+  const std::string& body = request.exchange.request().body;
+  if (body.size() <= kMaxAuditBody) {
+    request.kept_body = body;
+  } else {
+    request.omitted_body = body.size();
+  }
 }
 
-// kubectl --as: allowed to those who may impersonate every name that is asked for.
-Task<Answer<>> ApiServer::impersonate(Request& request) {
-  const http::Headers& headers = request.exchange.request().headers;
-  auto wanted =
-      identity::requested_impersonation(identity::HeaderFields(headers.begin(), headers.end()));
-  if (!wanted) co_return refuse(apimachinery::bad_request(wanted.error().message));
-  if (!*wanted) co_return Answer<>{};
-  std::vector<std::pair<std::string_view, std::string_view>> names{{"users", (*wanted)->name}};
-  for (const std::string& group : (*wanted)->groups) names.emplace_back("groups", group);
-  for (const auto& [resource, name] : names) {
-    const Attributes attributes{.user = request.user.get(),
-                                .verb = "impersonate",
-                                .is_resource = true,
-                                .group = {},
-                                .version = "v1",
-                                .resource = resource,
-                                .subresource = {},
-                                .namespace_ = {},
-                                .name = name,
-                                .path = {},
-                                .field_selector = {}};
-    std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(attributes);
-    if (!decision) decision = co_await parts_.authorizer.authorize(attributes);
-    if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
-    if (!(*decision)->allowed)
-      co_return refuse(apimachinery::status_of(
-          {Code::forbidden, identity::forbidden_message(attributes, **decision)}));
+http::Caller ApiServer::recognise(const http::Request& head, const runtime::PeerInfo& peer) {
+  const identity::AuthRequest question{
+      .peer = &peer,
+      .headers = identity::HeaderFields(head.headers.begin(), head.headers.end()),
+      .now = parts_.runtime.wall_now()};
+  const std::optional<Result<identity::UserRef>> found =
+      parts_.authenticator.authenticate_now(question);
+  // Somebody must be asked: that comes later. Until then it is a stranger's, on little room.
+  if (!found) return {};
+  const identity::User* user = *found ? (*found)->get() : nullptr;
+  if (!user || user->name == identity::kAnonymousUser) {
+    const std::string_view path = std::string_view(head.target).substr(0, head.target.find('?'));
+    return {.body_bytes = is_open_to_all(path) ? kStrangersBody : 0};
   }
-  request.user = std::make_shared<const identity::User>(
-      identity::with_authenticated_group(std::move(**wanted)));
-  co_return Answer<>{};
+  const bool node = !identity::node_of(*user).empty() && !identity::roles_of(*user).admin;
+  return {.standing = node ? http::Standing::limited : http::Standing::trusted,
+          .name = user->name,
+          .note = **found};
+}
+
+http::Response ApiServer::refusal(int status, std::string_view reason) const {
+  Status said;
+  switch (status) {
+    case 413:
+      said = apimachinery::request_entity_too_large(reason);
+      break;
+    case 429:
+      said = apimachinery::too_many_requests(std::string(reason), 1);
+      break;
+    default:
+      return Handler::refusal(status, reason);
+  }
+  http::Response response{.status = status, .headers = {}, .body = {}};
+  response.headers.add("content-type", std::string(kJsonType));
+  if (status == 429) response.headers.add("retry-after", "1");
+  response.body.emplace_back(wire::encode_json(said.to_json()).append("\n"));
+  return response;
 }
 
 Task<Answer<>> ApiServer::permit(Request& request) {
@@ -273,14 +272,7 @@ Task<Answer<>> ApiServer::permit(Request& request) {
       co_return refuse(apimachinery::unauthorized());
     co_return Answer<>{};
   }
-  std::optional<Result<Decision>> decision = parts_.authorizer.authorize_now(request.attributes);
-  if (!decision) decision = co_await parts_.authorizer.authorize(request.attributes);
-  if (!*decision) co_return refuse(apimachinery::status_of(decision->error()));
-  if ((*decision)->allowed) co_return Answer<>{};
-  if (request.user->name == identity::kAnonymousUser)
-    co_return refuse(apimachinery::unauthorized());
-  co_return refuse(apimachinery::status_of(
-      {Code::forbidden, identity::forbidden_message(request.attributes, **decision)}));
+  co_return co_await access_.permit(request.attributes);
 }
 
 PathHandler* ApiServer::path_handler(std::string_view path) const {
@@ -310,7 +302,11 @@ Answer<> ApiServer::find_kind(Request& request) const {
   apimachinery::RequestInfo& info = request.info;
   const resource::Kind* kind = parts_.catalog.find(info.group, info.version, info.resource);
   if (!kind) return refuse(apimachinery::unknown_resource());
-  if (kind->kind == "Namespace") info.namespace_name.clear();
+  if (kind->kind == "Namespace") {
+    info.namespace_name.clear();
+    // It is authorised in itself; the view must not look at what was cleared.
+    if (!request.attributes.namespace_.empty()) request.attributes.namespace_ = info.name;
+  }
   const bool scoped = !info.namespace_name.empty();
   const bool known_subresource = info.subresource.empty() ||
                                  (info.subresource == "status" && kind->has_status) ||
@@ -327,6 +323,7 @@ Task<Result<>> ApiServer::dispatch_resource(Call& call) {
   if (options_.reviews && Reviews::serves(request.info))
     return reviews_.serve(request, parts_.runtime.wall_now());
   if (Transactions::serves(request.info)) return transactions_.serve(request);
+  if (lists_pods(request.info, parts_.catalog)) return send_no_pods(request, parts_.cache);
   Answer<> found = find_kind(request);
   if (!found) return send_status(request, std::move(found).error());
 
@@ -345,13 +342,8 @@ Task<Result<>> ApiServer::dispatch_resource(Call& call) {
 }
 
 Task<Result<>> ApiServer::open_watch(Call& call) {
-  const auto condition = identity::relevance_condition(call.request.attributes);
-  std::function<bool()> still_allowed;
-  if (condition)
-    still_allowed = [this, condition] {
-      return parts_.nodes.relevant(condition->node, condition->vni);
-    };
-  FL_CO_TRY(call.watch, co_await watches_.open(call.request, std::move(still_allowed)));
+  auto right = std::make_unique<WatchRight>(access_, call.request);
+  FL_CO_TRY(call.watch, co_await watches_.open(call.request, std::move(right)));
   co_return Result<>{};
 }
 

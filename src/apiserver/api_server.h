@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/access.h"
 #include "apiserver/admission.h"
 #include "apiserver/audit_log.h"
 #include "apiserver/documents.h"
@@ -20,6 +21,7 @@
 #include "apiserver/reads.h"
 #include "apiserver/request_metrics.h"
 #include "apiserver/reviews.h"
+#include "apiserver/seats.h"
 #include "apiserver/transactions.h"
 #include "apiserver/watches.h"
 #include "apiserver/writes.h"
@@ -31,7 +33,8 @@
 namespace fairlead::apiserver {
 
 struct ApiServerOptions {
-  // Requests under way at once, watches not counted; beyond that 429 with Retry-After.
+  // Requests under way at once, watches not counted; beyond that, or beyond a user's share of them
+  // (seats.h), 429 with Retry-After.
   std::size_t reads = 1'000;
   std::size_t writes = 1'000;
   std::size_t watches = 20'000;
@@ -56,7 +59,7 @@ class ApiServer final : public http::Handler {
     store::Store& store;
     watchcache::WatchCache& cache;
     const resource::Catalog& catalog;
-    const NodeIndex& nodes;
+    NodeIndex& nodes;
     identity::Authenticator& authenticator;
     identity::Authorizer& authorizer;
     metrics::Registry& metrics;
@@ -64,11 +67,15 @@ class ApiServer final : public http::Handler {
   explicit ApiServer(Parts parts, ApiServerOptions options = {});
 
   Task<void> serve(http::Exchange& exchange) override;
+  http::Caller recognise(const http::Request& head, const runtime::PeerInfo& peer) override;
+  http::Response refusal(int status, std::string_view reason) const override;
 
   Health& health() { return health_; }
   ObjectWriter& writer() { return writer_; }
   void set_audit(AuditLog audit) { audit_ = std::move(audit); }
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
+  // The server stops: watches end now, cleanly; other requests go on.
+  void end_watches() { watches_.end_all(); }
 
  private:
   struct Call;
@@ -78,11 +85,9 @@ class ApiServer final : public http::Handler {
   void conclude(const Call& call, const Result<>& sent);
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
-  [[gnu::noinline]] Task<Answer<>> identify(Request& request);
-  [[gnu::noinline]] Task<Answer<>> impersonate(Request& request);
   [[gnu::noinline]] Task<Answer<>> permit(Request& request);
-  Answer<> check_load(const Request& request);
-  std::size_t* seats_of(const Request& request);
+  Answer<> take_seat(Request& request);
+  void keep_body(Request& request) const;
   bool is_open_to_all(std::string_view path) const;
   // Which answer it gets.
   Task<Result<>> dispatch(Call& call);
@@ -94,7 +99,9 @@ class ApiServer final : public http::Handler {
 
   Parts parts_;
   ApiServerOptions options_;
+  Access access_;
   NamespaceLifecycle namespace_lifecycle_;
+  RequestMetrics metrics_;
   NodeRestriction node_restriction_;
   ObjectWriter writer_;
   Reads reads_;
@@ -104,11 +111,11 @@ class ApiServer final : public http::Handler {
   Documents documents_;
   Reviews reviews_;
   Health health_;
-  RequestMetrics metrics_;
   AuditLog audit_;
   std::vector<PathHandler*> paths_;
-  std::size_t reads_under_way_ = 0;
-  std::size_t writes_under_way_ = 0;
+  Seats read_seats_;
+  Seats write_seats_;
+  Seats watch_seats_;
 };
 
 }  // namespace fairlead::apiserver

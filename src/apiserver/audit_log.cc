@@ -1,5 +1,7 @@
 #include "apiserver/audit_log.h"
 
+#include <algorithm>
+
 #include "base/time_text.h"
 #include "wire/utf8.h"
 
@@ -19,6 +21,14 @@ Json object_reference(const apimachinery::RequestInfo& info) {
   if (!info.name.empty()) reference["name"] = info.name;
   if (!info.subresource.empty()) reference["subresource"] = info.subresource;
   return reference;
+}
+
+// The beginning of what a client sent: all of it that anybody needs who proved who they are.
+std::string_view beginning(std::string_view text, const Request& request) {
+  const bool known = request.user && request.user->name != identity::kAnonymousUser;
+  std::size_t end = std::min<std::size_t>(text.size(), known ? 8'192 : 512);
+  while (end > 0 && end < text.size() && (text[end] & 0xC0) == 0x80) --end;  // whole characters
+  return text.substr(0, end);
 }
 
 // A transaction may have Secrets among its objects.
@@ -49,15 +59,17 @@ void AuditLog::record(const Request& request, std::string_view body, WallTime re
                    {"level", level_ == AuditLevel::request ? "Request" : "Metadata"},
                    {"auditID", request.audit_id},
                    {"stage", "ResponseComplete"},
-                   {"requestURI", request.exchange.request().target},
+                   {"requestURI", beginning(request.exchange.request().target, request)},
                    {"verb", request.info.verb},
                    {"user", request.user ? user_record(*request.user) : Json(JsonObject{})},
                    {"sourceIPs", JsonArray{Json(request.exchange.peer().address)}},
-                   {"userAgent", request.header("User-Agent")},
+                   {"userAgent", beginning(request.header("User-Agent"), request)},
                    {"responseStatus", JsonObject{{"code", request.answered}}},
                    {"requestReceivedTimestamp", rfc3339_micro(received)},
                    {"stageTimestamp", rfc3339_micro(answered)}};
   if (request.info.is_resource) event["objectRef"] = object_reference(request.info);
+  if (request.omitted_body > 0)
+    event["annotations"] = JsonObject{{"audit.k8s.io/truncated", "true"}};
   if (!body.empty()) {
     auto parsed = wire::parse_json(body);
     if (parsed) {

@@ -1,6 +1,7 @@
 // The audit log: one audit.k8s.io/v1 Event per answered request, as a JSON line. Off unless a sink
-// is given; never holds tokens, and holds bodies only at level Request and above (never of
-// Secrets).
+// is given; never holds tokens, and holds bodies only at level Request and above, never of Secrets,
+// never of those who did not prove who they are, and no long ones. What strangers put into a URI or
+// a user agent is cut.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,9 @@
 #include "runtime/time.h"
 
 namespace fairlead::apiserver {
+
+// A longer body is left out; the record says so.
+inline constexpr std::size_t kMaxAuditBody = 64 << 10;
 
 enum class AuditLevel { none, metadata, request };
 

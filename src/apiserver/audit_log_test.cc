@@ -51,5 +51,34 @@ TEST(AuditLog, ContainsNoSecrets) {
   }
 }
 
+// What strangers send is not kept: neither their bodies nor more than the beginning of their paths.
+// Long bodies of others are left out too, and the record says so.
+TEST(AuditLog, KeepsLittleOfStrangers) {
+  TestServer server;
+  std::string log;
+  server.api.set_audit({AuditLevel::request, [&log](std::string line) { log.append(line); }});
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  const auto map = [](const char* name, std::size_t size) {
+    return R"({"metadata":{"name":")" + std::string(name) + R"("},"data":{"text":")" +
+           std::string(size, 'x') + R"("}})";
+  };
+  for (const char* stranger : {"", "guessed"}) {
+    log.clear();
+    EXPECT_EQ(server.ask(stranger, "POST", maps + "?" + std::string(5'000, 'q'), map("a", 10'000))
+                  ->status,
+              401);
+    EXPECT_EQ(std::ranges::count(log, '\n'), 1);
+    EXPECT_LT(log.size(), 2'000u) << log;
+    EXPECT_EQ(log.find("requestObject"), std::string::npos);
+  }
+  log.clear();
+  EXPECT_EQ(server.ask("admin", "POST", maps, map("b", 10'000))->status, 201);
+  EXPECT_GT(log.size(), 10'000u);
+  log.clear();
+  EXPECT_EQ(server.ask("admin", "POST", maps, map("c", 100'000))->status, 201);
+  EXPECT_LT(log.size(), 2'000u);
+  EXPECT_NE(log.find(R"("audit.k8s.io/truncated":"true")"), std::string::npos) << log;
+}
+
 }  // namespace
 }  // namespace fairlead::apiserver

@@ -1,7 +1,6 @@
 #include "apiserver/cluster_defaults.h"
 
 #include "base/log.h"
-#include "runtime/scope.h"
 
 namespace fairlead::apiserver {
 namespace {
@@ -25,8 +24,10 @@ Task<Answer<>> ensure_namespace(runtime::Runtime& runtime, const resource::Kind&
   co_return Answer<>{};
 }
 
-Task<Result<>> make_defaults(runtime::Runtime& runtime, watchcache::WatchCache& cache,
-                             const resource::Catalog& catalog, ObjectWriter& writer) {
+}  // namespace
+
+Task<Result<>> ensure_defaults(runtime::Runtime& runtime, watchcache::WatchCache& cache,
+                               const resource::Catalog& catalog, ObjectWriter& writer) {
   FL_CO_CHECKED(co_await cache.wait_ready());
   const resource::Kind& kind = *catalog.find("", "v1", "namespaces");
   for (const std::string_view name : kNamespaces) {
@@ -39,24 +40,6 @@ Task<Result<>> make_defaults(runtime::Runtime& runtime, watchcache::WatchCache& 
     }
   }
   co_return Result<>{};
-}
-
-Task<void> cancel_when(runtime::Signal& stop, runtime::Nested<Result<>>& work) {
-  const Result<> told = co_await stop.wait();
-  if (told) work.cancel();
-}
-
-}  // namespace
-
-Task<Result<>> ensure_defaults(runtime::Runtime& runtime, watchcache::WatchCache& cache,
-                               const resource::Catalog& catalog, ObjectWriter& writer,
-                               runtime::Signal& stop) {
-  runtime::Nested<Result<>> work(runtime, make_defaults(runtime, cache, catalog, writer));
-  runtime::Scope scope(runtime);
-  scope.spawn(cancel_when(stop, work));
-  Result<> outcome = co_await work;
-  co_await scope.close();
-  co_return outcome;
 }
 
 }  // namespace fairlead::apiserver

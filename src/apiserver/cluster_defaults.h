@@ -3,16 +3,13 @@
 
 #include "apiserver/object_writer.h"
 #include "resource/catalog.h"
-#include "runtime/channel.h"
 #include "runtime/runtime.h"
 #include "watchcache/watch_cache.h"
 
 namespace fairlead::apiserver {
 
 // Waits for the cache and makes what is missing, trying again while the store is out of reach.
-// Gives up with cancelled when `stop` is notified first.
 Task<Result<>> ensure_defaults(runtime::Runtime& runtime, watchcache::WatchCache& cache,
-                               const resource::Catalog& catalog, ObjectWriter& writer,
-                               runtime::Signal& stop);
+                               const resource::Catalog& catalog, ObjectWriter& writer);
 
 }  // namespace fairlead::apiserver

@@ -68,6 +68,7 @@ JoinService::JoinService(Parts parts, JoinOptions options)
     : parts_(parts),
       nodes_(*parts.catalog.find("", "v1", "nodes")),
       secrets_(*parts.catalog.find("", "v1", "secrets")),
+      joins_(options.burst, options.per_second, parts.runtime.now()),
       attempts_(options.burst, options.per_second, parts.runtime.now()) {}
 
 bool JoinService::serves(std::string_view path) const {
@@ -89,11 +90,12 @@ Task<Result<>> JoinService::serve(Request& request) {
 
   const Peer peer = co_await identify(request);
   request.user = peer.user;  // for the audit record
-  // A node's renewal is never held up by strangers who try tokens.
-  if (!peer.user && !attempts_.take(parts_.runtime.now()))
+  const Result<JoinRequest> wanted = identity::decode_join_request(asked.body);
+  // Neither a node's renewal nor a right token is ever held up by strangers who try things.
+  http::TokenBucket& pace = has_right_token(wanted) ? joins_ : attempts_;
+  if (!peer.user && !pace.take(parts_.runtime.now()))
     co_return co_await send_status(
         request, apimachinery::too_many_requests("too many nodes join at once, try again", 1));
-  const Result<JoinRequest> wanted = identity::decode_join_request(asked.body);
   if (!wanted) co_return co_await send_status(request, status_of(wanted.error()));
   const Answer<JoinResponse> response = co_await join(*wanted, peer);
   if (!response) {
@@ -118,6 +120,14 @@ Task<JoinService::Peer> JoinService::identify(const Request& request) const {
       identity::Certificate::parse_pem(connection.certificate);
   if (!user || !*user || !certificate || identity::node_of(**user).empty()) co_return Peer{};
   co_return Peer{*user, certificate->key_pin()};
+}
+
+// As far as the cache knows; whether it opens something is decided later.
+bool JoinService::has_right_token(const Result<JoinRequest>& wanted) const {
+  if (!wanted) return false;
+  const Result<identity::JoinToken> token = identity::JoinToken::parse(wanted->token);
+  return token &&
+         identity::check_join_token(find_token(*wanted), *token, parts_.runtime.wall_now());
 }
 
 // The record of the token's id, if there is one.

@@ -26,7 +26,8 @@ Json encode_join_token_secret(const identity::JoinTokenRecord& record);
 Result<identity::JoinTokenRecord> decode_join_token_secret(const Json& secret);
 
 struct JoinOptions {
-  // Attempts without a valid certificate, from everyone together; beyond that 429.
+  // Joins with a right token; as many attempts without one, from all strangers together, who never
+  // hold up the former. Beyond that 429.
   double burst = 50;
   double per_second = 10;
 };
@@ -57,6 +58,7 @@ class JoinService final : public PathHandler {
   };
   Task<Peer> identify(const Request& request) const;
   std::vector<identity::JoinTokenRecord> find_token(const identity::JoinRequest& wanted) const;
+  bool has_right_token(const Result<identity::JoinRequest>& wanted) const;
   Answer<Change> plan(const identity::JoinRequest& wanted, const Peer& peer, const Json* live,
                       std::optional<identity::JoinGrant>& grant) const;
   Task<Answer<identity::JoinResponse>> join(const identity::JoinRequest& wanted, const Peer& peer);
@@ -64,6 +66,7 @@ class JoinService final : public PathHandler {
   Parts parts_;
   const resource::Kind& nodes_;
   const resource::Kind& secrets_;
+  http::TokenBucket joins_;
   http::TokenBucket attempts_;
   std::vector<std::string> servers_;
 };

@@ -16,6 +16,15 @@ std::size_t selectable_index(const resource::Kind& kind, std::string_view path) 
   return static_cast<std::size_t>(at - kind.selectable.begin());
 }
 
+// The key in a Node's registration; empty: it has none.
+std::string registered_pin(const watchcache::Object& node) {
+  const Json value = node.decode();
+  const Json* annotations = wire::find(value, "metadata.annotations");
+  if (!annotations || !annotations->is_object()) return {};
+  const Json* pin = annotations->get_object().if_contains(identity::kRegistrationAnnotation);
+  return pin && pin->is_string() ? std::string(pin->get_string()) : std::string();
+}
+
 }  // namespace
 
 NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache)
@@ -27,20 +36,41 @@ NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& c
   vni_field_ = selectable_index(*attachments_, "status.addressVNI");
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind != attachments_) return;
-    const watchcache::Object *before = event.before().get(), *after = event.after().get();
-    const bool stays = before && after &&
-                       before->fields[node_field_] == after->fields[node_field_] &&
-                       before->fields[vni_field_] == after->fields[vni_field_];
-    if (stays) return;
-    count(before, -1);
-    count(after, +1);
+    if (&kind == attachments_) attachment_changed(event.before().get(), event.after().get());
+    if (&kind == nodes_) node_changed(event.before().get(), event.after().get());
   });
+}
+
+void NodeIndex::attachment_changed(const watchcache::Object* before,
+                                   const watchcache::Object* after) {
+  const bool stays = before && after && before->fields[node_field_] == after->fields[node_field_] &&
+                     before->fields[vni_field_] == after->fields[vni_field_];
+  if (stays) return;
+  count(after, +1);
+  if (count(before, -1) && on_loss_) on_loss_(before->fields[node_field_]);
+}
+
+void NodeIndex::node_changed(const watchcache::Object* before, const watchcache::Object* after) {
+  const std::string& name = after ? after->name : before->name;
+  std::string pin = after ? registered_pin(*after) : std::string();
+  const auto known = pins_.find(name);
+  if (known != pins_.end() ? known->second == pin : pin.empty()) return;
+  if (pin.empty()) {
+    pins_.erase(known);
+  } else {
+    pins_.insert_or_assign(name, std::move(pin));
+  }
+  if (on_loss_) on_loss_(name);
 }
 
 void NodeIndex::rebuild() {
   seats_.clear();
+  pins_.clear();
   for (const auto& [key, object] : cache_.of(*attachments_).objects()) count(object.get(), +1);
+  if (!nodes_) return;
+  for (const auto& [key, object] : cache_.of(*nodes_).objects())
+    if (std::string pin = registered_pin(*object); !pin.empty())
+      pins_.insert_or_assign(object->name, std::move(pin));
 }
 
 NodeIndex::Seat NodeIndex::seat_of(const watchcache::Object& attachment) const {
@@ -50,15 +80,17 @@ NodeIndex::Seat NodeIndex::seat_of(const watchcache::Object& attachment) const {
   return seat;
 }
 
-void NodeIndex::count(const watchcache::Object* attachment, int by) {
-  if (!attachment) return;
+bool NodeIndex::count(const watchcache::Object* attachment, int by) {
+  if (!attachment) return false;
   Seat seat = seat_of(*attachment);
-  if (seat.vni == 0) return;
+  if (seat.vni == 0) return false;
   const auto node = seats_.try_emplace(std::move(seat.node)).first;
   std::size_t& count = node->second[seat.vni];
   count += static_cast<std::size_t>(by);
-  if (count == 0) node->second.erase(seat.vni);
+  const bool last = count == 0;
+  if (last) node->second.erase(seat.vni);
   if (node->second.empty()) seats_.erase(node);
+  return last;
 }
 
 NodeIndex::Placement NodeIndex::placement(std::string_view node, std::string_view namespace_name,
@@ -81,14 +113,9 @@ std::uint32_t NodeIndex::network_of(std::string_view namespace_name,
   return object ? seat_of(*object).vni : 0;
 }
 
-std::string NodeIndex::key_pin_of(std::string_view node) const {
-  const auto object = nodes_ ? cache_.of(*nodes_).find(node) : nullptr;
-  if (!object) return {};
-  const Json value = object->decode();
-  const Json* annotations = wire::find(value, "metadata.annotations");
-  if (!annotations || !annotations->is_object()) return {};
-  const Json* pin = annotations->get_object().if_contains(identity::kRegistrationAnnotation);
-  return pin && pin->is_string() ? std::string(pin->get_string()) : std::string();
+std::string_view NodeIndex::key_pin_of(std::string_view node) const {
+  const auto pin = pins_.find(node);
+  return pin == pins_.end() ? std::string_view() : std::string_view(pin->second);
 }
 
 }  // namespace fairlead::apiserver

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/key_map.h"
 #include "identity/authorizer.h"
@@ -26,7 +28,13 @@ class NodeIndex final : public identity::NodeFacts {
                            std::string_view attachment) const override;
 
   // The key that a Node was registered with (identity::kRegistrationAnnotation); empty: none.
-  std::string key_pin_of(std::string_view node) const;
+  std::string_view key_pin_of(std::string_view node) const;
+
+  // Called when a node may have lost a right: its registration has changed, or its last attachment
+  // in a virtual network has gone.
+  void on_loss(std::function<void(std::string_view node)> callback) {
+    on_loss_ = std::move(callback);
+  }
 
  private:
   struct Seat {
@@ -34,7 +42,10 @@ class NodeIndex final : public identity::NodeFacts {
     std::uint32_t vni = 0;  // 0: no address yet
   };
   Seat seat_of(const watchcache::Object& attachment) const;
-  void count(const watchcache::Object* attachment, int by);
+  void attachment_changed(const watchcache::Object* before, const watchcache::Object* after);
+  void node_changed(const watchcache::Object* before, const watchcache::Object* after);
+  // True when it was the last one of its node in its network.
+  bool count(const watchcache::Object* attachment, int by);
   void rebuild();
 
   const resource::Kind* attachments_;
@@ -43,6 +54,8 @@ class NodeIndex final : public identity::NodeFacts {
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
   KeyMap<std::map<std::uint32_t, std::size_t>> seats_;  // by node and network, how many
+  KeyMap<std::string> pins_;                            // by node
+  std::function<void(std::string_view)> on_loss_;
 };
 
 }  // namespace fairlead::apiserver

@@ -108,6 +108,9 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item, Round& ro
       return refuse(admitted.error());
   if (!erases) {
     draft.stored = watchcache::encode_stored(draft.change.object);
+    for (Admission* admission : admissions_)
+      if (Answer<> admitted = admission->admit_size(proposal, draft.stored.size()); !admitted)
+        return refuse(admitted.error());
     transaction.operations[*draft.position].value = draft.stored;
   }
   return draft;

@@ -67,6 +67,8 @@ class Admission {
   };
   virtual ~Admission() = default;
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
+  // The same once it is encoded: how large it would be in the store.
+  virtual Answer<> admit_size(const Proposal&, std::size_t) { return {}; }
   // Before a refusal of `items` is given: brings what admit() decides on up to date. The watch
   // cache is so already.
   virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);

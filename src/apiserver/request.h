@@ -15,6 +15,7 @@
 #include "apimachinery/request_info.h"
 #include "apimachinery/selector.h"
 #include "apimachinery/status.h"
+#include "apiserver/seats.h"
 #include "apiserver/turns.h"
 #include "http/server.h"
 #include "identity/authorizer.h"
@@ -34,7 +35,9 @@ struct Request {
   std::vector<identity::FieldTerm> field_terms;  // what attributes.field_selector looks at
   const resource::Kind* kind = nullptr;          // null: not a stored resource
   std::string audit_id;
-  std::string kept_body;  // for the audit log, if it wants it
+  std::string kept_body;         // for the audit log, if it wants it
+  std::size_t omitted_body = 0;  // the size of one that is too large for it
+  Seat seat;                     // among the requests under way
   std::vector<std::string> warnings;
   int answered = 0;  // status code sent, 0: none yet
 

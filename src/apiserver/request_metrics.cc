@@ -29,7 +29,9 @@ RequestMetrics::RequestMetrics(metrics::Registry& registry)
       rejected_(registry.counters("fairlead_apiserver_requests_rejected_total",
                                   "Requests refused because of overload.", {"reason"})) {
   // There from the start: a rate sees the first one.
-  for (const char* reason : {"reads", "writes", "watches"}) rejected_.with({reason});
+  for (const char* reason :
+       {"reads", "writes", "watches", "user_reads", "user_writes", "user_watches", "node_events"})
+    rejected_.with({reason});
 }
 
 void RequestMetrics::record(const resource::Kind* kind, std::string_view verb,

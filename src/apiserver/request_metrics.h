@@ -19,7 +19,8 @@ class RequestMetrics {
   // `kind` null: a document, a review or an unknown path.
   void record(const resource::Kind* kind, std::string_view verb, std::string_view subresource,
               int code, Duration took);
-  void rejected(std::string_view why) { rejected_.with({std::string(why)}).add(); }
+  void rejected(std::string_view why) { rejections(why).add(); }
+  metrics::Counter& rejections(std::string_view why) { return rejected_.with({std::string(why)}); }
 
  private:
   struct Children {

@@ -90,9 +90,12 @@ inline identity::TokenTable test_users() {
 
 class TestServer {
  public:
-  // `further`: asked before the tokens.
-  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {})
-      : authenticator(with_tokens(std::move(further)), true) {
+  // `further`: asked before the tokens. `instead`: of the built-in roles; outlives the server.
+  explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
+                      ApiServerOptions its_options = {}, identity::Authorizer* instead = nullptr)
+      : authenticator(with_tokens(std::move(further)), true),
+        authorizer(instead ? *instead : static_cast<identity::Authorizer&>(roles)),
+        options(its_options) {
     // 2030: certificates and ages look as they would.
     runtime.advance_without_running(
         std::chrono::sys_days{std::chrono::year{2030} / 6 / 1}.time_since_epoch());
@@ -142,7 +145,9 @@ class TestServer {
   watchcache::WatchCache cache{runtime, store, catalog};
   NodeIndex nodes{catalog, cache};
   identity::UnionAuthenticator authenticator;
-  identity::RoleAuthorizer authorizer{&nodes};
+  identity::RoleAuthorizer roles{&nodes};
+  identity::Authorizer& authorizer;
+  const ApiServerOptions options;
   ApiServer api{{.runtime = runtime,
                  .store = store,
                  .cache = cache,
@@ -150,7 +155,8 @@ class TestServer {
                  .nodes = nodes,
                  .authenticator = authenticator,
                  .authorizer = authorizer,
-                 .metrics = metrics}};
+                 .metrics = metrics},
+                options};
 
  private:
   static std::vector<std::shared_ptr<identity::Authenticator>> with_tokens(
@@ -160,9 +166,8 @@ class TestServer {
   }
   static Task<void> follow(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
   static Task<void> prepare(TestServer& server) {
-    runtime::Signal never;
-    const Result<> done = co_await ensure_defaults(server.runtime, server.cache, server.catalog,
-                                                   server.api.writer(), never);
+    const Result<> done =
+        co_await ensure_defaults(server.runtime, server.cache, server.catalog, server.api.writer());
     server.prepared_ = done.has_value();
   }
 

@@ -133,14 +133,13 @@ Answer<Transactions::Operations> Transactions::decode(Request& request) const {
 
 Task<Answer<>> Transactions::permit(const Operations& operations) {
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    const identity::Attributes& attributes = operations[i]->attributes;
-    std::optional<Result<identity::Decision>> decision = authorizer_.authorize_now(attributes);
-    if (!decision) decision = co_await authorizer_.authorize(attributes);
-    if (!*decision) co_return refuse(at_operation(i, apimachinery::status_of(decision->error())));
-    if (!(*decision)->allowed)
-      co_return refuse(at_operation(
-          i, apimachinery::status_of(
-                 {Code::forbidden, identity::forbidden_message(attributes, **decision)})));
+    Operation& operation = *operations[i];
+    Answer<> allowed = co_await access_.permit(operation.attributes);
+    if (!allowed) co_return refuse(at_operation(i, std::move(allowed).error()));
+    if (operation.verb != "update" || !operation.kind->create_on_update) continue;
+    identity::Attributes creation = operation.attributes;
+    creation.verb = "create";
+    operation.may_create = co_await access_.permit(creation);
   }
   co_return Answer<>{};
 }
@@ -158,7 +157,8 @@ WriteItem Transactions::item_of(const Operation& operation, resource::Moment now
       return plan_create(operation.context, operation.object);
     };
   } else if (operation.verb == "update") {
-    item.plan = [&operation](const Json* live) {
+    item.plan = [&operation](const Json* live) -> Answer<Change> {
+      if (!live && !operation.may_create) return refuse(operation.may_create.error());
       return plan_update(operation.context, live, operation.object);
     };
   } else if (operation.verb == "patch") {

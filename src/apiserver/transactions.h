@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/access.h"
 #include "apiserver/object_writer.h"
 #include "apiserver/request.h"
 #include "identity/authorizer.h"
@@ -34,8 +35,8 @@ inline constexpr std::size_t kMaxTransactionBytes = 1 << 20;
 class Transactions {
  public:
   Transactions(runtime::Runtime& runtime, const resource::Catalog& catalog, ObjectWriter& writer,
-               identity::Authorizer& authorizer)
-      : runtime_(runtime), catalog_(catalog), writer_(writer), authorizer_(authorizer) {}
+               Access& access)
+      : runtime_(runtime), catalog_(catalog), writer_(writer), access_(access) {}
 
   static bool serves(const apimachinery::RequestInfo& info);
   Task<Result<>> serve(Request& request);
@@ -53,6 +54,8 @@ class Transactions {
     apimachinery::DeleteOptions deletion;
     identity::Attributes attributes;
     WriteContext context;
+    // Of an update that makes a missing object: whether it may, which needs the right to create.
+    Answer<> may_create;
   };
   using Operations = std::vector<std::unique_ptr<Operation>>;
 
@@ -65,7 +68,7 @@ class Transactions {
   runtime::Runtime& runtime_;
   const resource::Catalog& catalog_;
   ObjectWriter& writer_;
-  identity::Authorizer& authorizer_;
+  Access& access_;
 };
 
 }  // namespace fairlead::apiserver

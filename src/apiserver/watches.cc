@@ -7,6 +7,7 @@
 #include "apiserver/reads.h"
 #include "apiserver/selection.h"
 #include "apiserver/watch_frames.h"
+#include "base/log.h"
 #include "runtime/timed_wait.h"
 
 namespace fairlead::apiserver {
@@ -14,40 +15,68 @@ namespace {
 
 using apimachinery::ListOptions;
 using apimachinery::refuse;
-using store::Place;
 using watchcache::Subscription;
 
 constexpr std::size_t kWriteBytes = 64 << 10;
 constexpr Duration kBookmarkInterval = 60s;
 constexpr Duration kLastBookmarkBefore = 2s;
-constexpr Duration kPermissionCheck = 10s;  // of an idle watch; a busy one asks before every write
+constexpr Duration kRightInterval = 10s;  // the right to a watch is asked for anew
 constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
 
-// Gathers frames until they are worth a write.
+// Joined text that waits for clients to take it, of all watches together.
+constexpr std::size_t kJoinedBytes = 32 << 20;
+constexpr std::size_t kLargeFrame = 16 << 10;
+
+// Gathers frames until they are worth a write. Small ones are joined, which copies them, as long as
+// not too much waits in such copies; large ones are always sent as the bytes that everyone shares.
 class Batch {
  public:
+  explicit Batch(std::shared_ptr<std::size_t> joined) : joined_(std::move(joined)) {}
+  // REQUIRES: !full().
   void add(const Bytes& frame) {
-    if (first_.empty() && text_.empty()) {
+    if (empty()) {
       first_ = frame;
-      return;
+    } else if (frame.size() >= kLargeFrame || *joined_ >= kJoinedBytes) {
+      next_ = frame;
+    } else {
+      if (!first_.empty()) {
+        text_.append(first_.view());
+        first_ = {};
+      }
+      text_.append(frame.view());
     }
-    if (!first_.empty()) {
-      text_.append(first_.view());
-      first_ = {};
-    }
-    text_.append(frame.view());
   }
   bool empty() const { return first_.empty() && text_.empty(); }
-  bool full() const { return text_.size() >= kWriteBytes; }
-  // A single frame stays shared; several are joined.
+  bool full() const {
+    return text_.size() >= kWriteBytes || first_.size() >= kLargeFrame || !next_.empty();
+  }
   Bytes take() {
-    if (!first_.empty()) return std::exchange(first_, {});
-    return Bytes(std::exchange(text_, {}));
+    Bytes taken = first_.empty() ? joined(std::exchange(text_, {})) : std::exchange(first_, {});
+    first_ = std::exchange(next_, {});
+    return taken;
   }
 
  private:
+  // Counted for as long as it exists.
+  struct Joined {
+    Joined(std::string its_text, std::shared_ptr<std::size_t> its_count)
+        : text(std::move(its_text)), count(std::move(its_count)) {
+      *count += text.size();
+    }
+    Joined(const Joined&) = delete;
+    ~Joined() { *count -= text.size(); }
+    const std::string text;
+    const std::shared_ptr<std::size_t> count;
+  };
+  Bytes joined(std::string text) const {
+    const auto owner = std::make_shared<const Joined>(std::move(text), joined_);
+    return Bytes::share(owner, owner->text);
+  }
+
+  std::shared_ptr<std::size_t> joined_;
   Bytes first_;
   std::string text_;
+  Bytes next_;
 };
 
 bool wants_initial_events(const ListOptions& options) {
@@ -77,22 +106,23 @@ class BookmarkClock {
   Instant last_;
 };
 
-struct Counted {
-  explicit Counted(std::uint64_t& count) : count_(count) { ++count_; }
-  ~Counted() { --count_; }
-  Counted(const Counted&) = delete;
-  std::uint64_t& count_;
-};
-
 }  // namespace
 
 struct OpenWatch {
+  OpenWatch(Watches& its_watches, Watches::Opening opening, std::unique_ptr<WatchRight> its_right,
+            Instant now, Instant first_check);
+  ~OpenWatch() { watches.open_.erase(place); }
+  OpenWatch(const OpenWatch&) = delete;
+  OpenWatch& operator=(const OpenWatch&) = delete;
+
+  Watches& watches;
   WatchFrames frames;
   std::unique_ptr<Subscription> subscription;
-  std::function<bool()> still_allowed;
+  std::unique_ptr<WatchRight> right;
   Instant deadline;
   BookmarkClock bookmarks;
-  Counted counted;
+  Instant next_check;
+  Watches::Place place;
 };
 
 void CloseWatch::operator()(OpenWatch* watch) const { delete watch; }
@@ -104,12 +134,25 @@ struct Watches::Opening {
   std::unique_ptr<Subscription> subscription;
   std::optional<apimachinery::Status> refusal;
   std::vector<watchcache::ObjectRef> present;  // initial events
-  std::optional<Place> initial_end;            // to be marked by a bookmark
+  std::optional<store::Place> initial_end;     // to be marked by a bookmark
   bool bookmarks = false;
   Duration limit{};
 };
 
-Task<Result<OpenWatchRef>> Watches::open(Request& request, std::function<bool()> still_allowed) {
+OpenWatch::OpenWatch(Watches& its_watches, Watches::Opening opening,
+                     std::unique_ptr<WatchRight> its_right, Instant now, Instant first_check)
+    : watches(its_watches),
+      frames(std::move(opening.frames)),
+      subscription(std::move(opening.subscription)),
+      right(std::move(its_right)),
+      deadline(now + opening.limit),
+      bookmarks(opening.bookmarks, now, deadline),
+      next_check(first_check),
+      place(right->node(), ++watches.next_number_) {
+  watches.open_.emplace(place, this);
+}
+
+Task<Result<OpenWatchRef>> Watches::open(Request& request, std::unique_ptr<WatchRight> right) {
   auto subscribed = co_await subscribe(request);
   if (!subscribed) {
     FL_CO_CHECKED(co_await send_status(request, std::move(subscribed).error()));
@@ -123,27 +166,24 @@ Task<Result<OpenWatchRef>> Watches::open(Request& request, std::function<bool()>
     FL_CO_CHECKED(co_await request.exchange.finish());
     co_return nullptr;
   }
-  Batch batch;
+  Batch batch(joined_bytes_);
   for (const watchcache::ObjectRef& object : opening.present) {
     batch.add(frames.initial(object, runtime_.wall_now()));
     ++events_sent_;
-    if (batch.full()) {
+    while (batch.full()) {
       FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
     }
   }
   if (opening.initial_end)
     batch.add(frames.bookmark(*opening.initial_end, true, runtime_.wall_now()));
-  if (!batch.empty()) {
+  while (!batch.empty()) {
     FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
   }
   const Instant now = runtime_.now();
-  const Instant deadline = now + opening.limit;
-  co_return OpenWatchRef(new OpenWatch{.frames = std::move(frames),
-                                       .subscription = std::move(opening.subscription),
-                                       .still_allowed = std::move(still_allowed),
-                                       .deadline = deadline,
-                                       .bookmarks = BookmarkClock(opening.bookmarks, now, deadline),
-                                       .counted = Counted(open_)});
+  // Watches that began together, after a restart, do not ask together for ever.
+  const Instant first_check = now + Duration(runtime_.random() % kRightInterval.count());
+  co_return OpenWatchRef(
+      new OpenWatch(*this, std::move(opening), std::move(right), now, first_check));
 }
 
 Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request) {
@@ -165,10 +205,10 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
     if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
   } else {
     const Result<> reached =
-        co_await cache_.reached(Place::from_number(asked).revision, kFutureVersionWait);
+        co_await cache_.reached(store::Place::from_number(asked).revision, kFutureVersionWait);
     if (!reached)
       co_return refuse(apimachinery::too_large_resource_version(
-          asked, Place::end_of(cache_.revision()).number()));
+          asked, store::Place::end_of(cache_.revision()).number()));
   }
 
   const Duration limit = options->timeout
@@ -179,8 +219,8 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
                   .bookmarks = options->allow_bookmarks,
                   .limit = limit};
   watchcache::KindCache& objects = cache_.of(kind);
-  const Place now_shown = Place::end_of(cache_.revision());
-  const Place after = initial || asked == 0 ? now_shown : Place::from_number(asked);
+  const store::Place now_shown = store::Place::end_of(cache_.revision());
+  const store::Place after = initial || asked == 0 ? now_shown : store::Place::from_number(asked);
   watchcache::Selection selection =
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
   if (initial) opening.present = objects.list(selection, {})->objects;
@@ -197,19 +237,24 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
 
 Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
   Subscription& subscription = *watch.subscription;
-  Batch batch;
-  for (;;) {
-    if (watch.still_allowed && !watch.still_allowed()) break;
-    while (std::optional<Subscription::Item> item = subscription.take()) {
+  Batch batch(joined_bytes_);
+  while (!ending_) {
+    if (runtime_.now() >= watch.next_check || !watch.right->covers_what_is_there()) {
+      const bool holds = co_await renew(exchange, watch);
+      if (!holds) break;
+      continue;
+    }
+    while (!batch.full()) {
+      const std::optional<Subscription::Item> item = subscription.take();
+      if (!item) break;
       batch.add(watch.frames.event(item->type, *item->event, runtime_.wall_now()));
       ++events_sent_;
-      if (batch.full()) break;
     }
     // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
     const bool heard_everything = subscription.empty() && !subscription.cut();
-    if (heard_everything && watch.bookmarks.due(runtime_.now()))
-      batch.add(
-          watch.frames.bookmark(Place::end_of(cache_.revision()), false, runtime_.wall_now()));
+    if (heard_everything && !batch.full() && watch.bookmarks.due(runtime_.now()))
+      batch.add(watch.frames.bookmark(store::Place::end_of(cache_.revision()), false,
+                                      runtime_.wall_now()));
     if (!batch.empty()) {
       FL_CO_CHECKED(co_await exchange.write(batch.take()));
       continue;
@@ -218,15 +263,38 @@ Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
       ++cut_;
       break;
     }
-    const Instant now = runtime_.now();
-    if (now >= watch.deadline) break;
-    Instant until = watch.bookmarks.next(watch.deadline);
-    if (watch.still_allowed) until = std::min(until, now + kPermissionCheck);
+    if (runtime_.now() >= watch.deadline) break;
+    const Instant until = std::min(watch.bookmarks.next(watch.deadline), watch.next_check);
     runtime::TimedWait change(runtime_, subscription.changed(), until);
     const Result<> woken = co_await change;
     if (!woken && woken.error().code == Code::cancelled) co_return woken;
   }
   co_return co_await exchange.finish();
+}
+
+Task<bool> Watches::renew(http::Exchange& exchange, OpenWatch& watch) {
+  watch.next_check = runtime_.now() + kRightInterval;
+  const bool holds = co_await watch.right->holds(exchange.peer());
+  // What a node's rights follow may have changed once more while somebody was asked.
+  if (holds && watch.right->covers_what_is_there()) co_return true;
+  ++revoked_;
+  log::info("watch ended: its right has ended",
+            {{"user", watch.right->user().name}, {"resource", watch.right->kind().plural}});
+  co_return false;
+}
+
+void Watches::recheck(std::string_view node) {
+  if (node.empty()) return;
+  for (auto at = open_.lower_bound({std::string(node), 0});
+       at != open_.end() && at->first.first == node; ++at) {
+    at->second->next_check = Instant::min();
+    at->second->subscription->changed().notify();
+  }
+}
+
+void Watches::end_all() {
+  ending_ = true;
+  for (const auto& [place, watch] : open_) watch->subscription->changed().notify();
 }
 
 }  // namespace fairlead::apiserver

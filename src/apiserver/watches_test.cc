@@ -72,12 +72,17 @@ struct WatchedCache {
   runtime::ManualRuntime runtime;
   store::MemoryStore store{runtime, {.history_changes = 8}};
   watchcache::WatchCache cache{runtime, store, resource::builtin_catalog(), {.watcher_events = 2}};
+  identity::TokenTable tokens;
+  identity::TokenAuthenticator authenticator{tokens};
+  identity::RoleAuthorizer authorizer{nullptr};
+  Access access{runtime, authenticator, authorizer};
   Watches watches{runtime, cache};
   SlowClient client;
   Request request{.exchange = client,
                   .info = {},
                   .query = {},
-                  .user = {},
+                  .user = std::make_shared<identity::User>(
+                      identity::User{"admin", {}, {std::string(identity::kMastersGroup)}, {}}),
                   .attributes = {},
                   .field_terms = {},
                   .kind = &config_maps(),
@@ -86,8 +91,9 @@ struct WatchedCache {
   runtime::Scope scope{runtime};
 
   static Task<void> follow(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
-  static Task<void> watch(Watches& watches, Request& request) {
-    Result<OpenWatchRef> watch = co_await watches.open(request);
+  static Task<void> watch(Access& access, Watches& watches, Request& request) {
+    auto right = std::make_unique<WatchRight>(access, request);
+    Result<OpenWatchRef> watch = co_await watches.open(request, std::move(right));
     if (watch && *watch) (void)co_await watches.stream(request.exchange, **watch);
   }
   static Task<void> commit(store::Store& store, store::Transaction transaction) {
@@ -95,13 +101,16 @@ struct WatchedCache {
   }
 
   WatchedCache() {
+    tokens.add("secret", request.user);
+    authenticator.set_table(tokens);
+    client.request().headers.add("Authorization", "Bearer secret");
     put("first");
     scope.spawn(follow(cache));
     runtime.settle();
     request.query.add("resourceVersion",
                       std::to_string(store::Place::end_of(cache.revision()).number()));
     request.query.add("allowWatchBookmarks", "true");
-    scope.spawn(watch(watches, request));
+    scope.spawn(watch(access, watches, request));
     runtime.settle();
   }
 

@@ -36,7 +36,7 @@ struct WriteContext {
 };
 
 // Whether managedFields tell who wrote it. They are for those who might get into each other's way;
-// what a node tells of itself in our own kinds nobody else writes, and it is much.
+// what a node tells of itself in our own kinds and in its Lease nobody else writes, and it is much.
 bool is_tracked(const identity::User& user, const resource::Kind& kind);
 
 // What a plan decided.

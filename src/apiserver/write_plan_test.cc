@@ -40,6 +40,21 @@ Json stored_subnet() {
   return object;
 }
 
+// Unknown fields and values of a wrong type are told together, so that one correction is enough.
+TEST(CheckStrictness, TellsEverythingThatIsWrong) {
+  WriteContext context = context_for(subnets());
+  context.options.validation = apimachinery::FieldValidation::strict;
+  Json object =
+      parse(R"({"metadata":{"name":"a"},"spec":{"vni":"x","ipv4":"10.0.0.0/24","nope":1}})");
+  std::vector<std::string> warnings;
+  const Answer<> refused = check_strictness(context, object, {}, warnings);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("unknown field \"spec.nope\""), std::string::npos);
+  EXPECT_NE(refused.error().message.find("spec.vni in body must be of type integer"),
+            std::string::npos)
+      << refused.error().message;
+}
+
 // What the server owns is set by the server, whatever the client sent.
 TEST(PlanCreate, SetsWhatTheServerOwns) {
   const Change change = plan_create(context_for(subnets()), parse(kSubnet)).value();
@@ -150,6 +165,8 @@ TEST(IsTracked, AllButWhatNodesTell) {
   identity::User user;
   user.name = "alice";
   EXPECT_FALSE(is_tracked(node, subnets()));
+  EXPECT_FALSE(
+      is_tracked(node, *resource::builtin_catalog().find("coordination.k8s.io", "v1", "leases")));
   EXPECT_TRUE(is_tracked(node, namespaces()));
   EXPECT_TRUE(is_tracked(user, subnets()));
 }

@@ -83,6 +83,33 @@ WriteItem Writes::item_of(const Request& request) const {
                    .attributes = &request.attributes};
 }
 
+Task<Answer<bool>> Writes::may_create(const Request& request) {
+  const resource::Kind& kind = *request.kind;
+  const std::string key =
+      watchcache::object_key(kind.storage(), request.info.namespace_name, request.info.name);
+  if (cache_.of(kind).find(key)) co_return false;
+  identity::Attributes wanted = request.attributes;
+  wanted.verb = "create";
+  const Answer<> allowed = co_await access_.permit(wanted);
+  if (allowed) co_return true;
+  // No refusal on stale state: somebody may have created it.
+  const Result<> fresh = co_await cache_.fresh();
+  if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
+  if (cache_.of(kind).find(key)) co_return false;
+  co_return refuse(allowed.error());
+}
+
+namespace {
+
+// It was there when the right to create it was asked for, and is gone: not decided here.
+Answer<Change> vanished(const Request& request) {
+  return refuse(apimachinery::conflict(apimachinery::group_resource(*request.kind),
+                                       request.info.name,
+                                       "the object was deleted meanwhile; please try again"));
+}
+
+}  // namespace
+
 Task<Result<>> Writes::create(Request& request) {
   const auto form = answer_form(request);
   if (!form) co_return co_await send_status(request, form.error());
@@ -106,9 +133,16 @@ Task<Result<>> Writes::update(Request& request) {
   if (!context) co_return co_await send_status(request, context.error());
   const Answer<Json> object = decode_object(request, *context);
   if (!object) co_return co_await send_status(request, object.error());
+  const bool can_create = request.kind->create_on_update && context->subresource.empty();
+  Answer<bool> creates = false;
+  if (can_create) creates = co_await may_create(request);
+  if (!creates) co_return co_await send_status(request, creates.error());
 
   WriteItem item = item_of(request);
-  item.plan = [&](const Json* live) { return plan_update(*context, live, *object); };
+  item.plan = [&](const Json* live) {
+    if (!live && can_create && !*creates) return vanished(request);
+    return plan_update(*context, live, *object);
+  };
   const Answer<Written> written = co_await writer_.write(std::move(item), context->options.dry_run);
   if (!written) co_return co_await send_status(request, written.error());
   co_return co_await send_object(request, written->created ? 201 : 200, written->object, *form,
@@ -125,9 +159,14 @@ Task<Result<>> Writes::patch(Request& request) {
   if (!context) co_return co_await send_status(request, context.error());
   const Answer<Patch> patch = decode_patch(request, *context);
   if (!patch) co_return co_await send_status(request, patch.error());
+  const bool can_create = *type == PatchType::apply && context->subresource.empty();
+  Answer<bool> creates = false;
+  if (can_create) creates = co_await may_create(request);
+  if (!creates) co_return co_await send_status(request, creates.error());
 
   WriteItem item = item_of(request);
   item.plan = [&](const Json* live) {
+    if (!live && can_create && !*creates) return vanished(request);
     return plan_patch(*context, live, *patch, request.warnings);
   };
   const Answer<Written> written = co_await writer_.write(std::move(item), context->options.dry_run);

@@ -2,6 +2,7 @@
 // out.
 #pragma once
 
+#include "apiserver/access.h"
 #include "apiserver/object_writer.h"
 #include "apiserver/request.h"
 #include "runtime/runtime.h"
@@ -11,8 +12,9 @@ namespace fairlead::apiserver {
 
 class Writes {
  public:
-  Writes(runtime::Runtime& runtime, watchcache::WatchCache& cache, ObjectWriter& writer)
-      : runtime_(runtime), cache_(cache), writer_(writer) {}
+  Writes(runtime::Runtime& runtime, watchcache::WatchCache& cache, ObjectWriter& writer,
+         Access& access)
+      : runtime_(runtime), cache_(cache), writer_(writer), access_(access) {}
 
   Task<Result<>> create(Request& request);
   Task<Result<>> update(Request& request);
@@ -23,10 +25,15 @@ class Writes {
  private:
   Answer<WriteContext> context_of(const Request& request, apimachinery::WriteVerb verb) const;
   WriteItem item_of(const Request& request) const;
+  // Whether a write that makes its object when there is none may do so: that needs the right to
+  // create it, too. False when the object is there; a refusal when it is not and the right is
+  // missing.
+  Task<Answer<bool>> may_create(const Request& request);
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
   ObjectWriter& writer_;
+  Access& access_;
 };
 
 }  // namespace fairlead::apiserver

@@ -3,10 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/log_line.h"
+
 namespace fairlead {
 
 void check_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "fairlead: broken invariant: %s (%s:%d)\n", expression, file, line);
+  if (log::format() == log::Format::json) {
+    log::error("broken invariant", {{"expression", expression}, {"file", file}, {"line", line}});
+  } else {
+    std::fprintf(stderr, "fairlead: broken invariant: %s (%s:%d)\n", expression, file, line);
+  }
   std::abort();
 }
 

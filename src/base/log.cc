@@ -1,4 +1,4 @@
-#include "base/log.h"
+#include "base/log_line.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -133,17 +133,21 @@ std::string json_line(Level level, std::string_view message, Fields fields) {
 
 void set_level(Level level) { current_level.store(level, std::memory_order_relaxed); }
 void set_format(Format format) { current_format.store(format, std::memory_order_relaxed); }
+Format format() { return current_format.load(std::memory_order_relaxed); }
 bool enabled(Level level) { return level >= current_level.load(std::memory_order_relaxed); }
+
+std::string line(Level level, std::string_view message, Fields fields) {
+  return format() == Format::json ? json_line(level, message, fields)
+                                  : text_line(level, message, fields);
+}
 
 void write(Level level, std::string_view message, Fields fields) {
   if (!enabled(level)) return;
-  const std::string line = current_format.load(std::memory_order_relaxed) == Format::json
-                               ? json_line(level, message, fields)
-                               : text_line(level, message, fields);
+  const std::string text = line(level, message, fields);
   // One write per line keeps lines of several threads and processes whole. A log that cannot be
   // written stops nothing.
   const int saved = errno;
-  while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  while (::write(STDERR_FILENO, text.data(), text.size()) < 0 && errno == EINTR) {
   }
   errno = saved;
 }

@@ -207,14 +207,28 @@ void Registry::gauge_of(std::string name, std::string help, std::function<double
   enter(std::move(name), {std::move(help), "gauge", write_read(std::move(read))});
 }
 
-void Registry::gauges_of(std::string name, std::string help, std::vector<std::string> labels,
-                         std::function<Readings()> read) {
-  auto write = [labels = std::move(labels), read = std::move(read)](std::string& out,
-                                                                    const std::string& family) {
+namespace {
+
+auto write_readings(std::vector<std::string> labels, std::function<Registry::Readings()> read) {
+  return [labels = std::move(labels), read = std::move(read)](std::string& out,
+                                                              const std::string& family) {
     for (const auto& [values, value] : read())
       append_sample(out, family, labels, values, number(value));
   };
-  enter(std::move(name), {std::move(help), "gauge", std::move(write)});
+}
+
+}  // namespace
+
+void Registry::gauges_of(std::string name, std::string help, std::vector<std::string> labels,
+                         std::function<Readings()> read) {
+  enter(std::move(name),
+        {std::move(help), "gauge", write_readings(std::move(labels), std::move(read))});
+}
+
+void Registry::counters_of(std::string name, std::string help, std::vector<std::string> labels,
+                           std::function<Readings()> read) {
+  enter(std::move(name),
+        {std::move(help), "counter", write_readings(std::move(labels), std::move(read))});
 }
 
 void Registry::counter_of(std::string name, std::string help, std::function<double()> read) {

@@ -95,6 +95,8 @@ class Registry {
   using Readings = std::vector<std::pair<LabelValues, double>>;
   void gauges_of(std::string name, std::string help, std::vector<std::string> labels,
                  std::function<Readings()> read);
+  void counters_of(std::string name, std::string help, std::vector<std::string> labels,
+                   std::function<Readings()> read);
 
   // Prometheus text exposition, families in order of name.
   std::string expose() const;

@@ -100,6 +100,13 @@ Call ApiLoad::make_call(Operation operation) {
   return {.target = one()};
 }
 
+// What a good answer cannot be shorter than: a get shows an object, a list all of them.
+std::size_t ApiLoad::least_bytes(Verb verb) const {
+  if (verb == Verb::get) return settings_.size;
+  if (verb == Verb::list && settings_.verb == Verb::list) return settings_.objects * settings_.size;
+  return 0;
+}
+
 Task<Result<>> ApiLoad::perform(Phase& phase, std::size_t worker, Operation operation,
                                 Instant started) {
   const Call call = make_call(operation);
@@ -113,6 +120,8 @@ Task<Result<>> ApiLoad::perform(Phase& phase, std::size_t worker, Operation oper
   }
   phase.tally.answered(operation.verb, answer->status, call.body.size(), answer->bytes,
                        now - started);
+  if (answer->status < 300 && answer->bytes < least_bytes(operation.verb))
+    phase.tally.wrong(fmt::format("{} with less than was stored", verb_name(operation.verb)));
   phase.second.answered(operation.verb, answer->status, 0, 0, now - started);
   if (call.want_body && operation.object < versions_.size()) {
     std::string& version = versions_[operation.object];

@@ -35,6 +35,7 @@ class ApiLoad {
   void stop() { stopped_ = true; }
 
   const Tally& tally() const { return total_; }
+  std::vector<std::string> problems() const { return total_.problems(); }
   Duration took() const { return took_; }
   std::string text() const;
   Json json() const;
@@ -46,6 +47,7 @@ class ApiLoad {
   Task<void> follow(Phase& phase);
   Task<Result<>> perform(Phase& phase, std::size_t worker, Operation operation, Instant started);
   Call make_call(Operation operation);
+  std::size_t least_bytes(Verb verb) const;
 
   runtime::Runtime& runtime_;
   const Target& target_;

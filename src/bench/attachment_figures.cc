@@ -10,9 +10,6 @@
 namespace fairlead::bench {
 namespace {
 
-constexpr std::pair<Part, const char*> kPartNames[] = {{Part::warm_up, "warmUp"},
-                                                       {Part::cruise, "cruise"}};
-
 double rate(std::uint64_t count, Duration time) {
   return static_cast<double>(count) / std::max(seconds_of(time), 1e-9);
 }
@@ -73,7 +70,7 @@ std::vector<AttachmentFigures::Stage> AttachmentFigures::stages(Part part) const
     if (from != Instant{} && to != Instant{}) stages[stage].histogram.add(to - from);
   };
   for (std::uint64_t number = 0; number < lives.size(); ++number) {
-    if ((number < warm_up) != (part == Part::warm_up)) continue;
+    if (part_of(number) != part) continue;
     const Life& life = lives[number];
     add(kCreate, life.due, life.created);
     add(kRemove, life.remove_due, life.removed);
@@ -100,20 +97,38 @@ AttachmentFigures::Tests AttachmentFigures::tests() const {
   return tests;
 }
 
+bool AttachmentFigures::failed() const {
+  return failed_creates.count + failed_removes.count + failed_tests.count + broken.count +
+             duplicates.count + vanished.count !=
+         0;
+}
+
 std::vector<std::string> AttachmentFigures::errors() const {
   std::vector<std::string> errors;
-  if (const Tests done = tests(); done.failed != 0)
-    errors.push_back(fmt::format("{} tests failed", done.failed));
-  if (const auto broken = std::ranges::count_if(lives, &Life::broken); broken != 0)
-    errors.push_back(fmt::format("{} attachments had errors on their host", broken));
+  const auto add = [&errors](const Failures& failures, const char* what) {
+    if (failures.count != 0)
+      errors.push_back(fmt::format("{} {}, the first: {}", failures.count, what, failures.first));
+  };
+  add(failed_creates, "creates failed");
+  add(failed_removes, "deletes failed");
+  add(failed_tests, "tests failed");
+  add(broken, "attachments had errors on their host");
+  add(duplicates, "addresses were given twice");
+  add(vanished, "attachments were deleted by somebody else");
+  if (!watch_failure.empty()) errors.push_back("watch: " + watch_failure);
+  if (!stopped.empty()) errors.push_back(stopped);
+  if (!watch_failure.empty() || !stopped.empty()) return errors;  // the rest was not waited for
   if (still_waiting() != 0) errors.push_back(fmt::format("{} never got ready", still_waiting()));
+  const auto untested = std::ranges::count_if(lives, [](const Life& life) {
+    return life.wants_test && life.created != Instant{} && life.tested == Instant{};
+  });
+  if (untested != 0) errors.push_back(fmt::format("{} tests were never reported", untested));
+  if (gone < removed)
+    errors.push_back(fmt::format("{} deletions were answered and never seen", removed - gone));
   for (const PhaseFigures& phase : phases)
     if (phase.stations != phase.stations_expected)
       errors.push_back(fmt::format("after the {} agents carried {} stations instead of {}",
                                    phase.name, phase.stations, phase.stations_expected));
-  if (create_errors + remove_errors != 0)
-    errors.push_back(fmt::format("{} creates and {} deletes failed: {}", create_errors,
-                                 remove_errors, first_failure));
   return errors;
 }
 
@@ -133,6 +148,9 @@ std::string AttachmentFigures::text() const {
     text += fmt::format("  {} pinged a peer, {} had nobody to ping\n", done.full, done.half);
   for (const std::string& error : errors()) text += "  error  " + error + "\n";
   if (late != 0) text += fmt::format("  {} operations began more than 0.1 s late\n", late);
+  if (waits != 0)
+    text += fmt::format("  {} deletes waited for what they delete to be there, {:.3f} s in all\n",
+                        waits, seconds_of(waited));
   return text;
 }
 
@@ -143,8 +161,13 @@ Json AttachmentFigures::json() const {
                   {"addressed", addressed},
                   {"ready", ready},
                   {"deleted", removed},
-                  {"createErrors", create_errors},
-                  {"deleteErrors", remove_errors},
+                  {"createErrors", failed_creates.count},
+                  {"deleteErrors", failed_removes.count},
+                  {"duplicateAddresses", duplicates.count},
+                  {"broken", broken.count},
+                  {"deletesSeen", gone},
+                  {"deletesThatWaited", waits},
+                  {"deletesWaitedSeconds", seconds_of(waited)},
                   {"late", late}};
   JsonArray told;
   for (const PhaseFigures& phase : phases) told.push_back(phase_json(phase, agents));
@@ -165,36 +188,30 @@ Json AttachmentFigures::json() const {
   return json;
 }
 
-Result<> AttachmentFigures::write_csv(const std::string& path, const std::string& run) const {
-  std::ofstream out(path);
-  out << "attachment,network,node,due_s,create_ms,addressed_ms,ready_ms,tested_ms,test_status,ip\n";
+std::string AttachmentFigures::csv(const std::string& run) const {
+  std::string text =
+      "attachment,network,node,due_s,create_ms,addressed_ms,ready_ms,tested_ms,test_status,ip,"
+      "delete_due_s,delete_ms\n";
   for (std::size_t i = 0; i < lives.size(); ++i) {
     const Life& life = lives[i];
     if (life.due == Instant{}) continue;
-    out << fmt::format("{}-{},{},{},{:.6f},{},{},{},{},{},{}\n", run, i, life.network, life.node,
-                       seconds_of(life.due - start), milliseconds(life.due, life.created),
-                       milliseconds(life.due, life.addressed), milliseconds(life.due, life.ready),
-                       milliseconds(life.due, life.tested), life.test_status, life.ip);
+    const std::string remove_due = life.remove_due == Instant{}
+                                       ? std::string()
+                                       : fmt::format("{:.6f}", seconds_of(life.remove_due - start));
+    text +=
+        fmt::format("{}-{},{},{},{:.6f},{},{},{},{},{},{},{},{}\n", run, i, life.network, life.node,
+                    seconds_of(life.due - start), milliseconds(life.due, life.created),
+                    milliseconds(life.due, life.addressed), milliseconds(life.due, life.ready),
+                    milliseconds(life.due, life.tested), life.test_status, life.ip, remove_due,
+                    milliseconds(life.remove_due, life.removed));
   }
-  if (!out.flush()) return fail(Code::io, "--csv " + path + ": cannot be written");
-  return {};
+  return text;
 }
 
-Result<> AttachmentFigures::write_prometheus(const std::string& path) const {
+Result<> write_file(const std::string& flag, const std::string& path, const std::string& text) {
   std::ofstream out(path);
-  for (const auto& [part, name] : kPartNames) {
-    for (const Stage& stage : stages(part)) {
-      for (const double share : {0.5, 0.9, 0.99})
-        out << fmt::format(
-            "fairlead_driver_seconds{{part=\"{}\",stage=\"{}\",quantile=\"{}\"}} {:.6f}\n", name,
-            stage.name, share, seconds_of(stage.histogram.percentile(share)));
-      out << fmt::format("fairlead_driver_seconds_count{{part=\"{}\",stage=\"{}\"}} {}\n", name,
-                         stage.name, stage.histogram.count());
-    }
-  }
-  out << "fairlead_driver_create_errors_total " << create_errors << "\n"
-      << "fairlead_driver_delete_errors_total " << remove_errors << "\n";
-  if (!out.flush()) return fail(Code::io, "--prometheus " + path + ": cannot be written");
+  out << text;
+  if (!out.flush()) return fail(Code::io, flag + " " + path + ": cannot be written");
   return {};
 }
 

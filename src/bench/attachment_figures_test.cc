@@ -45,12 +45,29 @@ TEST(AttachmentFigures, Errors) {
   AttachmentFigures wrong = figures();
   wrong.lives[0].tested = at(1'200);
   wrong.lives[0].test_status = 3;
+  wrong.failed_tests.add("b-0: exit status 3: nobody answered");
+  wrong.failed_tests.add("b-1: exit status 2: no interface");
+  wrong.duplicates.add("10.0.0.2 of b-1 is also that of b-0");
+  wrong.removed = 2;
+  wrong.gone = 1;
+  wrong.lives[1].wants_test = true;
   wrong.phases[1].stations = 4;
   wrong.phases[1].stations_expected = 6;
   const std::string text = wrong.text();
-  for (const char* line : {"1 tests failed", "1 never got ready",
-                           "after the cruise agents carried 4 stations instead of 6"})
+  for (const char* line :
+       {"2 tests failed, the first: b-0: exit status 3: nobody answered",
+        "1 addresses were given twice, the first: 10.0.0.2 of b-1",
+        "1 deletions were answered and never seen", "1 never got ready",
+        "1 tests were never reported", "after the cruise agents carried 4 stations instead of 6"})
     EXPECT_NE(text.find(line), std::string::npos) << line << " is missing in\n" << text;
+}
+
+// A watch that broke is what is wrong, not everything that was therefore never seen.
+TEST(AttachmentFigures, WithoutAWatchNothingElseIsJudged) {
+  AttachmentFigures cut = figures();
+  cut.watch_failure = "the server ended the watch";
+  EXPECT_EQ(cut.errors(), std::vector<std::string>{"watch: the server ended the watch"});
+  EXPECT_EQ(figures().errors(), std::vector<std::string>{"1 never got ready"});
 }
 
 // A test without a peer shows only that the guest is there.

@@ -6,6 +6,9 @@
 //
 // The load goes through warm-up (the networks fill), cruise (one goes, one comes) and cool-down; at
 // the end of each it waits until everything is there, and until the agents are in step.
+//
+// A delete whose attachment is not there yet waits for it beside the others, and counts from when
+// it could be sent: what the load waits for by itself is not the server's latency.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +17,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/attachment_events.h"
 #include "bench/attachment_figures.h"
+#include "bench/attachment_objects.h"
 #include "bench/connection.h"
+#include "bench/driver_metrics.h"
+#include "bench/metrics_page.h"
 #include "bench/network_plan.h"
 #include "bench/process_times.h"
 #include "http/client.h"
@@ -31,47 +38,55 @@ class AttachmentLoad {
   AttachmentLoad(runtime::Runtime& runtime, const Target& target, AttachmentSettings settings,
                  std::string run, AgentBoard* board = nullptr);
 
+  // Serves /metrics there while measuring. Fails, naming the flag, if that cannot be.
+  Result<runtime::Endpoint> serve_metrics(const runtime::Endpoint& at);
+
   Task<Result<>> prepare();
   Task<Result<>> measure();
   Task<Result<>> clean_up();
-  void stop() { stopped_ = true; }
+  void stop() { stop("interrupted"); }
 
   std::string text() const { return figures_.text(); }
   Json json() const { return figures_.json(); }
+  // What was not as it should be, although the run came to its end.
+  std::vector<std::string> problems() const { return figures_.errors(); }
 
  private:
-  std::string name_of(std::uint64_t attachment) const;
-  Json subnet_object(std::size_t network) const;
   Json attachment_object(const Step& step);
   Task<Result<std::vector<std::string>>> list_nodes();
   Task<Result<>> make_subnets();
   Task<Result<std::string>> list_version();
   Task<void> follow(std::string version);
   Task<Result<>> follow_stream(std::string version);
-  void take_event(std::string_view line);
-  void take_status(std::uint64_t number, const Json& status);
-  void tested(std::uint64_t number);
+  void stop(const std::string& why);
+  void stop_on_failure();
   Task<void> run_phase(const Phase& phase);
   Task<void> pause();
   Task<void> work(std::size_t worker, std::size_t end);
-  Task<Result<>> wait_for_life(std::uint64_t attachment);
+  bool may_go(std::size_t index) const;
+  Task<Result<>> wait_to_go(std::size_t index);
+  Task<void> go_later(std::size_t index);
   Task<void> carry_out(Connection& connection, const Step& step, Instant due);
   Task<void> show_progress();
   Task<void> wait_for_stages();
+  Task<void> wait_for_departures();
   Task<void> wait_for_agents(PhaseFigures& phase);
   std::uint64_t expected_stations() const;
   ProcessFigures server_figures();
   void note_server(PhaseFigures& phase, const ProcessFigures& before, Instant since);
   Result<> write_files() const;
+  Task<Result<>> remove_attachments();
 
   runtime::Runtime& runtime_;
   const Target& target_;
   AttachmentSettings settings_;
   std::string run_;
   AgentBoard* board_;
+  AttachmentObjects objects_;
   std::string subnets_path_, attachments_path_;
   std::unique_ptr<Connection> control_;
   std::vector<std::unique_ptr<Connection>> workers_;
+  std::vector<std::unique_ptr<Connection>> spares_;  // for steps that had to wait
   std::unique_ptr<http::Client> watcher_;
 
   std::vector<PlannedNetwork> networks_;
@@ -81,8 +96,12 @@ class AttachmentLoad {
   Instant start_{};              // of the phase
   std::size_t phase_begin_ = 0;
   std::size_t next_step_ = 0;
+  runtime::Scope* waiting_ = nullptr;  // the phase's steps that wait
+  std::set<std::size_t> held_;         // those steps
   AttachmentFigures figures_;
-  std::vector<std::set<std::uint64_t>> guests_;  // by network: who can be pinged
+  DriverMetrics metrics_;
+  AttachmentEvents events_;
+  std::unique_ptr<MetricsPage> page_;
   bool watching_ = false;
   bool made_namespace_ = false;
   bool stopped_ = false;

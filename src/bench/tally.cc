@@ -51,7 +51,8 @@ void Tally::answered(Verb verb, int status, std::size_t sent, std::size_t receiv
   by_verb_[verb].add(latency);
   sent_ += sent;
   received_ += received;
-  if (status >= 400) ++errors_[std::to_string(status)];
+  ++answers_[status];
+  if (status < 200 || status >= 300) ++errors_[std::to_string(status)];
 }
 
 void Tally::failed(std::string reason) { ++errors_[std::move(reason)]; }
@@ -60,6 +61,14 @@ std::uint64_t Tally::errors() const {
   std::uint64_t sum = 0;
   for (const auto& [reason, count] : errors_) sum += count;
   return sum;
+}
+
+std::vector<std::string> Tally::problems() const {
+  std::vector<std::string> problems;
+  if (requests() == 0) problems.emplace_back("no request was answered");
+  for (const auto& [reason, count] : errors_)
+    problems.push_back(fmt::format("{} of {} requests: {}", count, requests(), reason));
+  return problems;
 }
 
 std::string Tally::text(Duration took) const {
@@ -83,6 +92,8 @@ Json Tally::json(Duration took) const {
   const double seconds = std::max(seconds_of(took), 1e-9);
   JsonObject errors;
   for (const auto& [reason, count] : errors_) errors[reason] = count;
+  JsonObject answers;
+  for (const auto& [status, count] : answers_) answers[std::to_string(status)] = count;
   JsonObject verbs;
   for (const auto& [verb, histogram] : by_verb_)
     verbs[verb_name(verb)] = JsonObject{{"requests", histogram.count()},
@@ -95,6 +106,7 @@ Json Tally::json(Duration took) const {
                     {"receivedMegabytesPerSecond", static_cast<double>(received_) / 1e6 / seconds},
                     {"latencyMilliseconds", percentiles_json(latency_)},
                     {"verbs", std::move(verbs)},
+                    {"answers", std::move(answers)},
                     {"errors", std::move(errors)}};
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/histogram.h"
 #include "bench/settings.h"
@@ -16,10 +18,15 @@ class Tally {
   void answered(Verb verb, int status, std::size_t sent, std::size_t received, Duration latency);
   void failed(std::string reason);
 
+  // An answer that is not what was asked for, although its status says so.
+  void wrong(std::string reason) { failed(std::move(reason)); }
+
   std::uint64_t requests() const { return latency_.count(); }
   std::uint64_t errors() const;
   const Histogram& latency() const { return latency_; }
   void clear() { *this = Tally(); }
+  // What was not as it should be, a line for each kind. Empty: every request was answered well.
+  std::vector<std::string> problems() const;
   // Refusals by status ("409") and failures by reason, in the order of their names.
   const std::map<std::string, std::uint64_t>& error_counts() const { return errors_; }
 
@@ -29,6 +36,7 @@ class Tally {
  private:
   Histogram latency_;
   std::map<Verb, Histogram> by_verb_;
+  std::map<int, std::uint64_t> answers_;  // by status
   std::map<std::string, std::uint64_t> errors_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;

@@ -17,6 +17,24 @@ TEST(Tally, CountsAnswersAndErrors) {
   EXPECT_EQ(tally.error_counts().at("io: closed"), 1u);
 }
 
+// Whoever times requests must know that they did what they should: anything but 2xx is a problem,
+// and so is a run without answers.
+TEST(Tally, Problems) {
+  Tally tally;
+  EXPECT_EQ(tally.problems(), std::vector<std::string>{"no request was answered"});
+  tally.answered(Verb::get, 200, 0, 100, 1ms);
+  EXPECT_TRUE(tally.problems().empty());
+  tally.answered(Verb::get, 304, 0, 0, 1ms);
+  tally.answered(Verb::get, 429, 0, 0, 1ms);
+  tally.answered(Verb::get, 429, 0, 0, 1ms);
+  tally.wrong("short answer");
+  EXPECT_EQ(tally.problems(),
+            (std::vector<std::string>{"1 of 4 requests: 304", "2 of 4 requests: 429",
+                                      "1 of 4 requests: short answer"}));
+  const Json json = tally.json(1s);
+  EXPECT_EQ(wire::find(json, "answers")->as_object().at("429").to_number<int>(), 2);
+}
+
 // The JSON has the figures that scripts read.
 TEST(Tally, JsonFigures) {
   Tally tally;

@@ -33,6 +33,8 @@ WatchLoad::WatchLoad(runtime::Runtime& runtime, const Target& target, WatchSetti
   for (std::size_t i = 0; i < settings_.connections; ++i)
     clients_.push_back(make_http2_client(runtime_, target_));
   for (auto* times : {&sent_, &acknowledged_, &received_}) times->resize(settings_.events);
+  counts_.asked_for = settings_.events;
+  counts_.somebody_matches = settings_.matching != 0;
 }
 
 // Every writer has objects of its own, and every matching watcher at least one to see.
@@ -75,14 +77,17 @@ void WatchLoad::take_line(std::string_view line, std::size_t watcher) {
   if (std::from_chars(text.data(), text.data() + text.size(), round).ec != std::errc{}) return;
   if (round == 0 || round > received_.size()) return;  // as it was created
   if (watcher >= settings_.matching) {
-    ++unexpected_;
+    ++counts_.unexpected;
     return;
   }
   Instant& received = received_[round - 1];
-  if (received != Instant{}) return;
+  if (received != Instant{}) {
+    ++counts_.twice;
+    return;
+  }
   received = runtime_.now();
-  ++delivered_;
-  if (delivered_ == settings_.events) changed_.notify();
+  ++counts_.delivered;
+  if (counts_.delivered == settings_.events) changed_.notify();
 }
 
 Task<Result<>> WatchLoad::follow_stream(std::size_t watcher, std::string version) {
@@ -120,17 +125,19 @@ Task<Result<>> WatchLoad::follow_stream(std::size_t watcher, std::string version
 Task<void> WatchLoad::watch(std::size_t watcher, std::string version) {
   const Result<> ended = co_await follow_stream(watcher, std::move(version));
   if (ended.error().code == Code::cancelled) co_return;
-  ++failed_watchers_;
-  if (first_failure_.empty()) first_failure_ = ended.error().to_string();
+  ++counts_.watch_errors;
+  stopped_ = true;  // what is written from now on proves nothing
+  if (counts_.first_failure.empty()) counts_.first_failure = ended.error().to_string();
   changed_.notify();
 }
 
 Task<Result<>> WatchLoad::wait_for_watchers() {
   const std::size_t total = settings_.watchers + settings_.matching;
-  while (open_watchers_ < total && failed_watchers_ == 0) {
+  while (open_watchers_ < total && counts_.watch_errors == 0) {
     FL_CO_CHECKED(co_await changed_.wait());
   }
-  if (failed_watchers_ != 0) co_return fail(Code::unavailable, "watch: " + first_failure_);
+  if (counts_.watch_errors != 0)
+    co_return fail(Code::unavailable, "watch: " + counts_.first_failure);
   co_return Result<>{};
 }
 
@@ -151,14 +158,14 @@ Task<void> WatchLoad::write_events(std::size_t writer) {
     sent_[event] = started;
     const Result<Answer> answer = co_await writers_[writer]->exchange(call);
     if (!answer || answer->status >= 300) {
-      ++write_errors_;
-      if (first_failure_.empty())
-        first_failure_ = answer ? answer->body.substr(0, 400) : answer.error().to_string();
+      ++counts_.write_errors;
+      if (counts_.first_failure.empty())
+        counts_.first_failure = answer ? answer->body.substr(0, 400) : answer.error().to_string();
       if (!answer) (void)co_await runtime::sleep(runtime_, 50ms);
       continue;
     }
     acknowledged_[event] = runtime_.now();
-    ++acknowledged_count_;
+    ++counts_.written;
     write_latency_.add(acknowledged_[event] - started);
   }
 }
@@ -169,22 +176,22 @@ Task<void> WatchLoad::show_progress() {
   for (int second = 1;; ++second) {
     if (!co_await runtime::sleep(runtime_, 1s)) co_return;
     std::fprintf(stderr, "watch %3d s  written %llu/s  delivered %llu/s  watchers %zu\n", second,
-                 static_cast<unsigned long long>(acknowledged_count_ - written),
-                 static_cast<unsigned long long>(delivered_ - delivered), open_watchers_);
-    written = acknowledged_count_;
-    delivered = delivered_;
+                 static_cast<unsigned long long>(counts_.written - written),
+                 static_cast<unsigned long long>(counts_.delivered - delivered), open_watchers_);
+    written = counts_.written;
+    delivered = counts_.delivered;
   }
 }
 
 // Until everything acknowledged has arrived, or nothing has for a while.
 Task<void> WatchLoad::wait_for_deliveries() {
   if (settings_.matching == 0) co_return;
-  std::uint64_t seen = delivered_;
+  std::uint64_t seen = counts_.delivered;
   Instant last = runtime_.now();
-  while (delivered_ < acknowledged_count_ && runtime_.now() - last < kDelivering) {
+  while (counts_.delivered < counts_.written && runtime_.now() - last < kDelivering) {
     if (!co_await runtime::sleep(runtime_, 5ms)) co_return;
-    if (delivered_ != seen) last = runtime_.now();
-    seen = delivered_;
+    if (counts_.delivered != seen) last = runtime_.now();
+    seen = counts_.delivered;
   }
 }
 
@@ -243,6 +250,21 @@ Task<Result<>> WatchLoad::clean_up() {
   co_return co_await remove_namespace(*control_, settings_.namespace_name);
 }
 
+std::vector<std::string> WatchCounts::problems() const {
+  std::vector<std::string> problems;
+  if (write_errors != 0 || watch_errors != 0)
+    problems.push_back(fmt::format("{} writes and {} watches failed, the first: {}", write_errors,
+                                   watch_errors, first_failure));
+  if (written + write_errors < asked_for)
+    problems.push_back(fmt::format("only {} of {} events were written", written, asked_for));
+  if (somebody_matches && delivered < written)
+    problems.push_back(fmt::format("{} events never arrived", written - delivered));
+  if (twice != 0) problems.push_back(fmt::format("{} events arrived twice", twice));
+  if (unexpected != 0)
+    problems.push_back(fmt::format("{} events at watchers they do not match", unexpected));
+  return problems;
+}
+
 std::string WatchLoad::text() const {
   const double seconds = std::max(seconds_of(took_), 1e-9);
   std::string text = fmt::format(
@@ -250,40 +272,35 @@ std::string WatchLoad::text() const {
       "  {} events written ({}/s), {} delivered ({}/s) in {:.1f} s\n"
       "  write     {}\n",
       settings_.kind, settings_.matching, settings_.watchers, settings_.connections,
-      acknowledged_count_, figure(static_cast<double>(acknowledged_count_) / seconds), delivered_,
-      figure(static_cast<double>(delivered_) / seconds), seconds, percentiles_text(write_latency_));
+      counts_.written, figure(static_cast<double>(counts_.written) / seconds), counts_.delivered,
+      figure(static_cast<double>(counts_.delivered) / seconds), seconds,
+      percentiles_text(write_latency_));
   if (delivery_.count() != 0)
     text += fmt::format("  delivery  {}  (after the write was acknowledged)\n  whole     {}\n",
                         percentiles_text(delivery_), percentiles_text(end_to_end_));
-  if (settings_.server_pid != 0 && acknowledged_count_ != 0)
+  if (settings_.server_pid != 0 && counts_.written != 0)
     text += fmt::format("  server    {:.1f} us CPU per event, {:.1f} MB resident\n",
-                        1e6 * seconds_of(server_cpu_) / static_cast<double>(acknowledged_count_),
+                        1e6 * seconds_of(server_cpu_) / static_cast<double>(counts_.written),
                         static_cast<double>(server_resident_) / 1e6);
-  if (settings_.matching != 0 && delivered_ < acknowledged_count_)
-    text += fmt::format("  error     {} events never arrived\n", acknowledged_count_ - delivered_);
-  if (unexpected_ != 0)
-    text += fmt::format("  error     {} events at watchers they do not match\n", unexpected_);
-  if (write_errors_ != 0 || failed_watchers_ != 0)
-    text += fmt::format("  error     {} writes and {} watches failed: {}\n", write_errors_,
-                        failed_watchers_, first_failure_);
+  for (const std::string& problem : problems()) text += "  error     " + problem + "\n";
   return text;
 }
 
 Json WatchLoad::json() const {
   const double seconds = std::max(seconds_of(took_), 1e-9);
-  const auto events = static_cast<double>(std::max<std::uint64_t>(1, acknowledged_count_));
+  const auto events = static_cast<double>(std::max<std::uint64_t>(1, counts_.written));
   JsonObject json{{"kind", settings_.kind},
                   {"watchers", settings_.watchers},
                   {"matching", settings_.matching},
                   {"connections", settings_.connections},
                   {"seconds", seconds},
-                  {"written", acknowledged_count_},
-                  {"writtenPerSecond", static_cast<double>(acknowledged_count_) / seconds},
-                  {"delivered", delivered_},
-                  {"deliveredPerSecond", static_cast<double>(delivered_) / seconds},
-                  {"unexpected", unexpected_},
-                  {"writeErrors", write_errors_},
-                  {"watchErrors", failed_watchers_},
+                  {"written", counts_.written},
+                  {"writtenPerSecond", static_cast<double>(counts_.written) / seconds},
+                  {"delivered", counts_.delivered},
+                  {"deliveredPerSecond", static_cast<double>(counts_.delivered) / seconds},
+                  {"unexpected", counts_.unexpected},
+                  {"writeErrors", counts_.write_errors},
+                  {"watchErrors", counts_.watch_errors},
                   {"writeMilliseconds", percentiles_json(write_latency_)},
                   {"deliveryMilliseconds", percentiles_json(delivery_)},
                   {"endToEndMilliseconds", percentiles_json(end_to_end_)}};

@@ -23,6 +23,20 @@
 
 namespace fairlead::bench {
 
+// What became of the events, and what follows from it.
+struct WatchCounts {
+  std::uint64_t asked_for = 0, written = 0;
+  std::uint64_t delivered = 0, twice = 0;
+  std::uint64_t unexpected = 0;  // that reached a watcher whose selector they do not match
+  std::uint64_t write_errors = 0;
+  std::size_t watch_errors = 0;
+  bool somebody_matches = true;
+  std::string first_failure;
+
+  // A line for each kind. Empty: every event was written, and seen once by whom it concerns.
+  std::vector<std::string> problems() const;
+};
+
 class WatchLoad {
  public:
   // REQUIRES: settings went through check_settings; `target` outlives the load.
@@ -36,6 +50,7 @@ class WatchLoad {
 
   std::string text() const;
   Json json() const;
+  std::vector<std::string> problems() const { return counts_.problems(); }
 
  private:
   // Numbers of the written objects' selectors: the matching watchers' own, or nobody's.
@@ -65,18 +80,13 @@ class WatchLoad {
   // By event number; the epoch stands for "not yet".
   std::vector<Instant> sent_, acknowledged_, received_;
   std::uint64_t next_event_ = 0;
-  std::uint64_t acknowledged_count_ = 0;
-  std::uint64_t delivered_ = 0;
-  std::uint64_t unexpected_ = 0;  // events that reached a watcher whose selector they do not match
+  WatchCounts counts_;
   std::size_t open_watchers_ = 0;
-  std::size_t failed_watchers_ = 0;
-  std::string first_failure_;
   runtime::Signal changed_;
   bool made_namespace_ = false;
   bool stopped_ = false;
 
   Histogram write_latency_, delivery_, end_to_end_;
-  std::uint64_t write_errors_ = 0;
   Duration took_{0};
   Duration server_cpu_{0};
   std::uint64_t server_resident_ = 0;

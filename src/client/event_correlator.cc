@@ -58,7 +58,8 @@ const EventRate& EventCorrelator::rate(Happening::Type type) const {
 
 std::string EventCorrelator::key_of(const Happening& happening) const {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", happening.uid, similar_key(happening),
-                     type_text(happening.type), source_.component, source_.host, happening.message);
+                     type_text(happening.type), source_of(happening).component,
+                     source_of(happening).host, happening.message);
 }
 
 // Beyond the limit all further texts share one Event, which shows the latest.
@@ -144,8 +145,9 @@ EventWrite EventCorrelator::make(const std::string& key, const Waiting& waiting)
                        {"name", happening.name},
                        {"uid", happening.uid}};
   if (!happening.namespace_name.empty()) regarding["namespace"] = happening.namespace_name;
-  JsonObject source{{"component", source_.component}};
-  if (!source_.host.empty()) source["host"] = source_.host;
+  const EventSource& who = source_of(happening);
+  JsonObject source{{"component", who.component}};
+  if (!who.host.empty()) source["host"] = who.host;
   JsonObject event{
       {"apiVersion", "v1"},
       {"kind", "Event"},
@@ -156,8 +158,8 @@ EventWrite EventCorrelator::make(const std::string& key, const Waiting& waiting)
       {"message", happening.message},
       {"type", type_text(happening.type)},
       {"source", std::move(source)},
-      {"reportingComponent", source_.component},
-      {"reportingInstance", source_.host},
+      {"reportingComponent", who.component},
+      {"reportingInstance", who.host},
       {"firstTimestamp", rfc3339(waiting.first)},
       {"lastTimestamp", rfc3339(waiting.last)},
       {"count", waiting.times}};

@@ -24,6 +24,11 @@
 
 namespace fairlead::client {
 
+struct EventSource {
+  std::string component;  // "fairlead-ipam"
+  std::string host;       // the node, or empty
+};
+
 struct Happening {
   enum class Type { normal, warning };
 
@@ -37,7 +42,8 @@ struct Happening {
   Type type = Type::normal;
   std::string reason;  // one word for machines: "AddressAssigned"
   std::string message;
-  bool once = false;  // several may tell of it, and it happened once all the same
+  bool once = false;                    // several may tell of it, and it happened once all the same
+  std::optional<EventSource> source{};  // who found it; default: who tells of it
 };
 
 // An Event to be made, or, if there is one of that name, to be counted `times` more. One that
@@ -49,11 +55,6 @@ struct EventWrite {
 
   std::string namespace_name() const;
   std::string name() const;
-};
-
-struct EventSource {
-  std::string component;  // "fairlead-ipam"
-  std::string host;       // the node, or empty
 };
 
 struct EventRate {
@@ -102,6 +103,9 @@ class EventCorrelator {
     std::set<std::string> messages;
     Instant since;
   };
+  const EventSource& source_of(const Happening& happening) const {
+    return happening.source ? *happening.source : source_;
+  }
   std::string key_of(const Happening& happening) const;
   void combine(Happening& happening, Instant now) const;
   void forget_old(Instant now);

@@ -138,7 +138,13 @@ Result<std::unique_ptr<RestClient>> RestClient::open(runtime::Runtime& runtime,
 }
 
 void RestClient::use_credentials(const identity::ClientConfig& config) {
-  if (tls_) tls_->swap(credentials_of(config, host_));
+  if (!tls_) return;
+  runtime::TlsCredentials credentials = credentials_of(config, host_);
+  if (*tls_->current() == credentials) return;
+  tls_->swap(std::move(credentials));
+  // A connection is who it was when it began, for as long as it lasts: with a watch on it, for
+  // ever.
+  http_.renew_connections();
 }
 
 RestClient::RestClient(runtime::Runtime& runtime, identity::ClientConfig config,

@@ -113,7 +113,8 @@ class RestClient {
   Task<Result<Json>> call(std::string method, std::string target, std::optional<Json> body,
                           std::string content_type = "application/json");
 
-  // From the next connection on. Server and token stay as they are.
+  // For new requests, which go over a new connection if these are others than before. Server and
+  // token stay as they are.
   void use_credentials(const identity::ClientConfig& config);
 
   void close();

@@ -182,16 +182,37 @@ TEST(Expirer, EventsGoAfterAnHour) {
   EXPECT_TRUE(cluster.has("m"));
 }
 
-// The latest of an event's own times counts; text that is no time does not.
+// The latest of an event's own times counts; text that is no time, and a time to come, do not.
 TEST(Expirer, LastWritten) {
   const auto at = [](const char* text) { return *parse_rfc3339(text); };
-  EXPECT_EQ(last_written(JsonObject{}), resource::Moment{});
+  EXPECT_EQ(last_written(JsonObject{}, at("2030-01-02T00:00:00Z")), resource::Moment{});
   const Json many =
       JsonObject{{"metadata", JsonObject{{"creationTimestamp", "2030-01-01T00:00:00Z"}}},
                  {"lastTimestamp", "rubbish"},
                  {"eventTime", "2030-01-01T01:00:00.000000Z"},
                  {"series", JsonObject{{"lastObservedTime", "2030-01-01T02:00:00.000000Z"}}}};
-  EXPECT_EQ(last_written(many), at("2030-01-01T02:00:00Z"));
+  EXPECT_EQ(last_written(many, at("2030-01-02T00:00:00Z")), at("2030-01-01T02:00:00Z"));
+  EXPECT_EQ(last_written(many, at("2030-01-01T01:30:00Z")), at("2030-01-01T01:00:00Z"));
+}
+
+// Large ones count by their size: the newest stay as far as there is room for them.
+TEST(Expirer, KeepsSoManyBytes) {
+  apiserver::TestServer server;
+  Expirer expirer(server.runtime, server.catalog, server.cache, server.api.writer(), 100, 25'000);
+  runtime::Scope scope(server.runtime);
+  for (const char* name : {"d", "c", "b", "a"}) {
+    Json large = event(name, server.runtime.wall_now());
+    large.get_object()["message"] = std::string(10'000, 'x');
+    server.create("/api/v1/namespaces/default/events", large);
+  }
+  scope.spawn(expirer.run());
+  server.runtime.advance(31s);
+  std::string left;
+  for (const char* name : {"a", "b", "c", "d"})
+    if (server.exists(fmt::format("/api/v1/namespaces/default/events/{}", name))) left += name;
+  EXPECT_EQ(left, "ab");
+  scope.cancel();
+  server.runtime.settle();
 }
 
 // However many are told, the newest stay and no more.

@@ -14,13 +14,15 @@ constexpr Duration kInterval = 30s;
 
 }  // namespace
 
-resource::Moment last_written(const Json& object) {
+resource::Moment last_written(const Json& object, resource::Moment now) {
   resource::Moment latest{};
   for (const std::string_view path :
        {"metadata.creationTimestamp", "lastTimestamp", "eventTime", "series.lastObservedTime"}) {
     const std::string_view text = wire::find_string(object, path);
     if (text.empty()) continue;
-    if (const auto time = parse_rfc3339(text)) latest = std::max<resource::Moment>(latest, *time);
+    // A time that has not come yet would keep it for ever.
+    const auto time = parse_rfc3339(text);
+    if (time && *time <= now) latest = std::max<resource::Moment>(latest, *time);
   }
   return latest;
 }
@@ -41,12 +43,21 @@ Task<void> Expirer::sweep(const resource::Kind& kind) {
       std::chrono::floor<std::chrono::seconds>(limit.time_since_epoch()).count();
   std::vector<watchcache::ObjectRef> expired, kept;
   for (const auto& [key, object] : cache_.of(kind).objects()) {
-    const bool old = object->created_at < limit_seconds && last_written(object->decode()) < limit;
+    const bool old =
+        object->created_at < limit_seconds && last_written(object->decode(), now) < limit;
     (old ? expired : kept).push_back(object);
   }
-  if (kept.size() > most_) {
+  std::size_t bytes = 0;
+  for (const watchcache::ObjectRef& object : kept) bytes += object->json.size();
+  if (kept.size() > most_ || bytes > most_bytes_) {
     std::ranges::sort(kept, {}, [](const watchcache::ObjectRef& object) { return object->place; });
-    expired.insert(expired.end(), kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most_));
+    std::size_t left = kept.size();
+    for (const watchcache::ObjectRef& object : kept) {
+      if (left <= most_ && bytes <= most_bytes_) break;
+      expired.push_back(object);
+      bytes -= object->json.size();
+      --left;
+    }
   }
   for (const watchcache::ObjectRef& object : expired) {
     const apiserver::Answer<> deleted =

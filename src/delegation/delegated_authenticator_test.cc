@@ -35,9 +35,12 @@ std::string name_in(const Result<UserRef>& outcome) {
 }
 
 struct Asker {
-  explicit Asker(std::string token)
-      : fields{{"Authorization", "Bearer " + std::move(token)}}, request{.headers = fields} {}
+  explicit Asker(std::string token, std::string address = {})
+      : fields{{"Authorization", "Bearer " + std::move(token)}},
+        peer{.address = std::move(address)},
+        request{.peer = &peer, .headers = fields} {}
   Fields fields;
+  runtime::PeerInfo peer;
   AuthRequest request;
   std::string outcome;  // empty: none yet
 };
@@ -51,7 +54,10 @@ Task<void> ask(DelegatedAuthenticator& authenticator, Asker& asker) {
 struct DelegatedAuthenticatorTest : testing::Test {
   runtime::ManualRuntime runtime;
   HeldHost host{judge_token};
-  TokenReviewLimits limits{.known_for = 10s, .unknown_for = 4s, .tokens = 3, .at_once = 5};
+  TokenReviewLimits limits{.known_for = 10s,
+                           .unknown_for = 4s,
+                           .tokens = 3,
+                           .at_once = {.all = 6, .strangers = 5, .each = 3}};
   DelegatedAuthenticator authenticator{runtime, host.poster(), limits};
   runtime::Scope scope{runtime};
 
@@ -153,6 +159,34 @@ TEST_F(DelegatedAuthenticatorTest, ReviewsUnderWayAreBounded) {
   host.release();
   runtime.settle();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(askers[i]->outcome, "jane") << i;
+}
+
+// Guesses from one address take that address's share, guesses from many the share of strangers: a
+// token that has proved a user before is reviewed all the same.
+TEST_F(DelegatedAuthenticatorTest, GuessesTakeNobodyElsesPlace) {
+  EXPECT_EQ(outcome_of("good-known"), "jane");
+  runtime.advance(10s);  // it must be reviewed again
+  host.hold();
+  std::vector<std::unique_ptr<Asker>> askers;
+  const auto begin = [&](const std::string& token, const std::string& address) {
+    askers.push_back(std::make_unique<Asker>(token, address));
+    scope.spawn(ask(authenticator, *askers.back()));
+    runtime.settle();
+    return askers.back().get();
+  };
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(begin("guess" + std::to_string(i), "10.0.0.1:100" + std::to_string(i))->outcome, "");
+  EXPECT_EQ(begin("guess3", "10.0.0.1:1003")->outcome, "exhausted");
+  const Asker* fresh = begin("good-new", "10.0.0.2:1000");
+  EXPECT_EQ(fresh->outcome, "");
+  EXPECT_EQ(begin("guess4", "10.0.0.3:1000")->outcome, "");
+  EXPECT_EQ(begin("guess5", "10.0.0.4:1000")->outcome, "exhausted");
+  const Asker* known = begin("good-known", "10.0.0.1:1004");
+  EXPECT_EQ(known->outcome, "");
+  host.release();
+  runtime.settle();
+  EXPECT_EQ(fresh->outcome, "jane");
+  EXPECT_EQ(known->outcome, "jane");
 }
 
 // A host that cannot be asked says nothing about the token: no user, no 401, and nothing is kept.

@@ -56,7 +56,8 @@ Task<Result<Decision>> DelegatedAuthorizer::authorize(const Attributes& wanted) 
   const identity::Digest key = access_key(wanted);
   if (std::optional<Result<Decision>> decision = known(key)) co_return std::move(*decision);
   const auto ask = [this, key, &wanted] { return review(key, encode_access_review(wanted)); };
-  Task<Result<Decision>> asking = questions_.answer(key, ask);
+  Asker asker{.name = wanted.user->name, .stranger = wanted.user->name == identity::kAnonymousUser};
+  Task<Result<Decision>> asking = questions_.answer(key, std::move(asker), ask);
   co_return co_await asking;
 }
 

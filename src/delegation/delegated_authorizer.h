@@ -4,6 +4,9 @@
 // everything. Answers are kept for seconds. Permission lasts longer than refusal: who was refused,
 // got the right and tries again should not have to wait.
 //
+// Questions are on the account of the user they are about, and the anonymous have a share of their
+// own (shared_questions.h).
+//
 // When the host cannot be asked the outcome is `unavailable`, never permission.
 #pragma once
 
@@ -21,8 +24,8 @@ namespace fairlead::delegation {
 struct AccessReviewLimits {
   Duration allowed_for = 10s;
   Duration denied_for = 3s;
-  std::size_t answers = 20'000;  // kept of each of the two
-  std::size_t at_once = 200;     // reviews under way
+  std::size_t answers = 20'000;                                      // kept of each of the two
+  QuestionLimits at_once{.all = 200, .strangers = 50, .each = 100};  // reviews under way
 };
 
 class DelegatedAuthorizer final : public identity::Authorizer {

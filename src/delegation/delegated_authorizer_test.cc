@@ -60,7 +60,10 @@ struct DelegatedAuthorizerTest : testing::Test {
     if (reads || may_write) return JsonObject{{"allowed", true}};
     return JsonObject{{"allowed", false}, {"reason", "no role"}};
   }};
-  AccessReviewLimits limits{.allowed_for = 10s, .denied_for = 3s, .answers = 100, .at_once = 5};
+  AccessReviewLimits limits{.allowed_for = 10s,
+                            .denied_for = 3s,
+                            .answers = 100,
+                            .at_once = {.all = 5, .strangers = 2, .each = 3}};
   DelegatedAuthorizer authorizer{runtime, host.poster(), limits};
   runtime::Scope scope{runtime};
 
@@ -193,6 +196,38 @@ TEST(TokenReview, WhatAnswersMean) {
   EXPECT_EQ(decoded(JsonObject{{"user", jane}}), "nobody");
   EXPECT_EQ(decoded(JsonObject{{"authenticated", true}}), "corrupt");
   EXPECT_EQ(decoded("x"), "corrupt");
+}
+
+// The questions of one user, and those of all strangers, leave room for others.
+TEST_F(DelegatedAuthorizerTest, NobodyTakesAllThePlaces) {
+  const User anonymous = *identity::anonymous_user();
+  const User joe{.name = "joe", .uid = "", .groups = {}, .extra = {}};
+  host.hold();
+  const std::vector<std::string> names{"a", "b", "c", "d"};
+  std::vector<std::string> janes(4), strangers(3), joes(1);
+  for (std::size_t i = 0; i < strangers.size(); ++i)
+    scope.spawn(ask(authorizer, wants("get", names[i], anonymous), strangers[i]));
+  runtime.settle();
+  EXPECT_EQ(strangers, (std::vector<std::string>{"", "", "exhausted"}));
+  scope.spawn(ask(authorizer, wants("get", "a", joe), joes[0]));
+  runtime.settle();
+  for (std::size_t i = 0; i < 2; ++i)
+    scope.spawn(ask(authorizer, wants("get", names[i]), janes[i]));
+  runtime.settle();
+  host.release();
+  runtime.settle();
+  EXPECT_EQ(joes[0], "allowed");
+  EXPECT_EQ(janes[1], "allowed");
+  host.hold();
+  runtime.advance(11s);
+  for (std::size_t i = 0; i < janes.size(); ++i) {
+    janes[i].clear();
+    scope.spawn(ask(authorizer, wants("get", names[i]), janes[i]));
+  }
+  runtime.settle();
+  EXPECT_EQ(janes, (std::vector<std::string>{"", "", "", "exhausted"}));
+  host.release();
+  runtime.settle();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace fairlead::delegation {
 namespace {
 
 const client::ResourceName kConfigMaps{"", "v1", "configmaps", true};
+const client::ResourceName kPods{"", "v1", "pods", true};
 constexpr std::string_view kNamespace = "kube-system";
 constexpr std::string_view kName = "extension-apiserver-authentication";
 constexpr std::string_view kPlace = "ConfigMap kube-system/extension-apiserver-authentication";
@@ -52,6 +53,7 @@ HostCluster::HostCluster(runtime::Runtime& runtime, std::unique_ptr<client::Rest
       tokens_(std::make_shared<DelegatedAuthenticator>(runtime, poster(*client_))),
       authorizer_(runtime, poster(*client_)),
       namespaces_(runtime, *client_),
+      nodes_(runtime, *client_),
       events_(*client_) {}
 
 Result<std::unique_ptr<HostCluster>> HostCluster::open(runtime::Runtime& runtime,
@@ -63,6 +65,12 @@ Result<std::unique_ptr<HostCluster>> HostCluster::open(runtime::Runtime& runtime
                                    .request_time = kRequestTime,
                                    .endpoints = {}}));
   return std::unique_ptr<HostCluster>(new HostCluster(runtime, std::move(client)));
+}
+
+void HostCluster::accept_agents(AgentTokens rules) {
+  tokens_->accept_agents(std::move(rules), [this](std::string namespace_name, std::string name) {
+    return client_->get(kPods, std::move(namespace_name), std::move(name));
+  });
 }
 
 Task<Result<>> HostCluster::load() {
@@ -90,6 +98,7 @@ Task<void> HostCluster::run() {
   runtime::Scope scope(runtime_);
   scope.spawn(config_map.run());
   scope.spawn(namespaces_.run());
+  if (nodes_.serves()) scope.spawn(nodes_.run());
   co_await scope.join();
 }
 

@@ -6,6 +6,7 @@
 //   whom a token stands for   TokenReview
 //   what a user may do        SubjectAccessReview
 //   which namespaces exist    HostNamespaces
+//   which nodes are gone      HostNodes
 //
 // One connection below. The program makes it, hands its authenticators and its authorizer to the
 // server, calls load() before anything is served, and keeps run() going.
@@ -21,6 +22,7 @@
 #include "delegation/delegated_authenticator.h"
 #include "delegation/delegated_authorizer.h"
 #include "delegation/host_namespaces.h"
+#include "delegation/host_nodes.h"
 #include "identity/authenticator.h"
 #include "identity/kubeconfig.h"
 #include "runtime/runtime.h"
@@ -35,8 +37,11 @@ class HostCluster final : private client::ObjectSink {
   // Reads the ConfigMap. A host that does not answer yet is asked again for a while; everything
   // else that is wrong fails at once, saying what to grant or to set up.
   Task<Result<>> load();
-  // Follows the ConfigMap and the namespaces, until cancelled.
+  // Follows the ConfigMap, the namespaces and the nodes, until cancelled.
   Task<void> run();
+
+  // Agents may prove their node by the token of their pod (agent_tokens.h).
+  void accept_agents(AgentTokens rules);
 
   // For the places of the same kinds in a UnionAuthenticator.
   std::shared_ptr<identity::Authenticator> request_headers() { return request_headers_; }
@@ -44,6 +49,7 @@ class HostCluster final : private client::ObjectSink {
   std::shared_ptr<DelegatedAuthenticator> tokens() { return tokens_; }
   DelegatedAuthorizer& authorizer() { return authorizer_; }
   HostNamespaces& namespaces() { return namespaces_; }
+  HostNodes& nodes() { return nodes_; }
   client::EventSink& events() { return events_; }
 
   // PEM of every authority whose client certificates concern the host: the TLS layer asks for them.
@@ -66,6 +72,7 @@ class HostCluster final : private client::ObjectSink {
   std::shared_ptr<DelegatedAuthenticator> tokens_;
   DelegatedAuthorizer authorizer_;
   HostNamespaces namespaces_;
+  HostNodes nodes_;
   client::RemoteEvents events_;
   std::string taken_;  // the ConfigMap's data that is in force, as text
   std::string client_authorities_;

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
@@ -24,6 +25,7 @@ using identity::UserRef;
 
 const client::ResourceName kConfigMaps{"", "v1", "configmaps", true};
 const client::ResourceName kNamespaces{"", "v1", "namespaces", false};
+const client::ResourceName kNodes{"", "v1", "nodes", false};
 constexpr std::string_view kAuthentication = "extension-apiserver-authentication";
 
 Task<void> follow(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
@@ -60,7 +62,7 @@ struct Host {
         scope(runtime) {
     scope.spawn(follow(cache));
     const auto made =
-        runtime.run(apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), never));
+        runtime.run(apiserver::ensure_defaults(runtime, cache, catalog, api.writer()));
     CHECK(made && *made);
     scope.spawn(server.serve(*runtime.listen({.host = "host", .port = 80}, nullptr)));
   }
@@ -73,7 +75,6 @@ struct Host {
   identity::RoleAuthorizer authorizer;
   apiserver::ApiServer api;
   http::Server server;
-  runtime::Signal never;
   runtime::Scope scope;
 };
 
@@ -295,6 +296,90 @@ TEST_F(HostClusterTest, NamespacesOfAHostThatIsDown) {
   host.reset();
   EXPECT_EQ(behind.create("default", "a"), 201);
   EXPECT_EQ(behind.create("nowhere", "a"), 503);
+}
+
+// --- nodes: what belongs to one goes when the host deletes it
+
+struct HostNodesTest : HostClusterTest {
+  std::vector<std::string> known;
+  std::vector<std::string> forgotten;
+  int failures = 0;  // of the next attempts to forget
+
+  void SetUp() override {
+    cluster->nodes().serve([this] { return known; },
+                           [this](std::string node) { return forget(std::move(node)); });
+  }
+  Task<Result<>> forget(std::string node) {
+    if (failures > 0) {
+      --failures;
+      co_return fail(Code::unavailable, "the store is away");
+    }
+    std::erase(known, node);
+    forgotten.push_back(std::move(node));
+    co_return Result<>{};
+  }
+  void make(const std::string& name) {
+    Json object = JsonObject{{"metadata", JsonObject{{"name", name}}}};
+    ASSERT_TRUE(run(admin->create(kNodes, "", std::move(object))));
+  }
+  void remove(const std::string& name) { ASSERT_TRUE(run(admin->remove(kNodes, "", name))); }
+  void start() {
+    scope.spawn(cluster->nodes().run());
+    runtime.run_for(1s);
+  }
+};
+
+// A node that the host deletes is forgotten, also when that fails at first; others stay.
+TEST_F(HostNodesTest, DeletedNodesAreForgotten) {
+  known = {"n1", "n2"};
+  for (const std::string& name : known) make(name);
+  start();
+  EXPECT_EQ(cluster->nodes().count(), 2u);
+  EXPECT_TRUE(forgotten.empty());
+  failures = 3;
+  remove("n1");
+  runtime.run_for(5s);
+  EXPECT_EQ(forgotten, std::vector<std::string>{"n1"});
+  EXPECT_EQ(cluster->nodes().count(), 1u);
+}
+
+// Nodes that went while nobody watched are found by the next list.
+TEST_F(HostNodesTest, NodesThatWentUnseenAreForgotten) {
+  known = {"n1", "n2"};
+  make("n2");
+  start();
+  EXPECT_EQ(forgotten, std::vector<std::string>{"n1"});
+}
+
+// A node that registered again, before it could be forgotten, is not gone.
+TEST_F(HostNodesTest, ANodeThatCameBackStays) {
+  known = {"n1", "n2"};
+  for (const std::string& name : known) make(name);
+  start();
+  failures = 3;
+  remove("n1");
+  make("n1");
+  failures = 0;
+  runtime.run_for(5s);
+  EXPECT_TRUE(forgotten.empty());
+}
+
+// A cluster without one of our nodes is not ours: a wrong kubeconfig must not end all waiting.
+TEST_F(HostNodesTest, AnotherClusterChangesNothing) {
+  known = {"n1", "n2"};
+  make("x1");
+  start();
+  EXPECT_TRUE(forgotten.empty());
+}
+
+// A host that does not answer has deleted nothing.
+TEST_F(HostNodesTest, ASilentHostChangesNothing) {
+  known = {"n1"};
+  make("n1");
+  start();
+  host.reset();
+  runtime.run_for(60s);
+  EXPECT_TRUE(forgotten.empty());
 }
 
 }  // namespace

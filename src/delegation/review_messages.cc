@@ -51,10 +51,12 @@ void append(std::string& bytes, const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Json encode_token_review(std::string_view token) {
+Json encode_token_review(std::string_view token, std::string_view audience) {
+  JsonObject spec{{"token", token}};
+  if (!audience.empty()) spec["audiences"] = JsonArray{Json(audience)};
   return JsonObject{{"apiVersion", "authentication.k8s.io/v1"},
                     {"kind", "TokenReview"},
-                    {"spec", JsonObject{{"token", token}}}};
+                    {"spec", std::move(spec)}};
 }
 
 Result<identity::UserRef> decode_token_review(const Json& review) {

@@ -16,7 +16,8 @@ inline constexpr std::string_view kTokenReviewPath = "/apis/authentication.k8s.i
 inline constexpr std::string_view kAccessReviewPath =
     "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-Json encode_token_review(std::string_view token);
+// With an audience: is the token for it? Without: for the cluster's own API.
+Json encode_token_review(std::string_view token, std::string_view audience = {});
 // The user it proves; null when the token proves nobody. Fails with corrupt when it is no review.
 Result<identity::UserRef> decode_token_review(const Json& review);
 

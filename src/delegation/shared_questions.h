@@ -1,7 +1,9 @@
 // SharedQuestions: whoever asks what is being asked already waits for that answer.
 //
 // A question belongs to nobody who waits for it: it goes on when its first asker leaves, because
-// others may have joined. Runs on one loop.
+// others may have joined. How many are open is bounded, in all and for each asker, and strangers
+// have a share of their own: whoever floods with questions takes nobody else's place. Runs on one
+// loop.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/key_map.h"
 #include "base/result.h"
 #include "identity/digest.h"
 #include "runtime/channel.h"
@@ -19,25 +22,39 @@
 
 namespace fairlead::delegation {
 
+// On whose account a question is open.
+struct Asker {
+  std::string name;       // an address, a user; empty: not counted
+  bool stranger = false;  // nothing speaks for it yet
+};
+
+// Questions that are open at a time.
+struct QuestionLimits {
+  std::size_t all = 200;  // the host is not flooded by a flood here
+  std::size_t strangers = 150;
+  std::size_t each = 30;  // of one asker
+};
+
 template <class Answer>
 class SharedQuestions {
  public:
-  // At most `limit` different ones at a time: the host is not flooded by a flood here.
-  SharedQuestions(runtime::Runtime& runtime, std::size_t limit) : limit_(limit), scope_(runtime) {}
+  SharedQuestions(runtime::Runtime& runtime, QuestionLimits limits)
+      : limits_(limits), scope_(runtime) {}
 
   // The answer to the question that `key` stands for. `ask()` makes the Task that asks it, if
   // nobody does. Fails with exhausted when too many are open.
   template <class Ask>
-  Task<Result<Answer>> answer(identity::Digest key, Ask ask) {
+  Task<Result<Answer>> answer(identity::Digest key, Asker asker, Ask ask) {
     std::shared_ptr<Question> question;
     if (const auto at = open_.find(key); at != open_.end()) {
       question = at->second;
     } else {
-      if (open_.size() >= limit_)
+      if (!has_room(asker))
         co_return fail(Code::exhausted, "too many questions to the host cluster are open");
       question = std::make_shared<Question>();
       open_.emplace(key, question);
-      scope_.spawn(carry(key, question, ask()));
+      count(asker, +1);
+      scope_.spawn(carry(key, std::move(asker), question, ask()));
     }
     while (!question->answer) {
       FL_CO_CHECKED(co_await question->answered.wait());
@@ -53,15 +70,32 @@ class SharedQuestions {
     runtime::Signal answered;
   };
 
-  Task<void> carry(identity::Digest key, std::shared_ptr<Question> question,
+  bool has_room(const Asker& asker) const {
+    if (open_.size() >= limits_.all) return false;
+    if (asker.stranger && strangers_ >= limits_.strangers) return false;
+    const auto own = by_asker_.find(asker.name);
+    return own == by_asker_.end() || own->second < limits_.each;
+  }
+  void count(const Asker& asker, int by) {
+    if (asker.stranger) strangers_ += static_cast<std::size_t>(by);
+    if (asker.name.empty()) return;
+    const auto own = by_asker_.try_emplace(asker.name, 0).first;
+    own->second += static_cast<std::size_t>(by);
+    if (own->second == 0) by_asker_.erase(own);
+  }
+
+  Task<void> carry(identity::Digest key, Asker asker, std::shared_ptr<Question> question,
                    Task<Result<Answer>> asking) {
     Result<Answer> answer = co_await asking;
     open_.erase(key);
+    count(asker, -1);
     question->answer.emplace(std::move(answer));
     question->answered.notify();
   }
 
-  std::size_t limit_;
+  QuestionLimits limits_;
+  std::size_t strangers_ = 0;
+  KeyMap<std::size_t> by_asker_;
   std::unordered_map<identity::Digest, std::shared_ptr<Question>, identity::DigestHash> open_;
   runtime::Scope scope_;
 };

@@ -2,7 +2,17 @@
 
 #include <algorithm>
 
+#include "base/host_address.h"
+
 namespace fairlead::fabric {
+
+Result<> check_host(const Station& station) {
+  if (station.local()) return {};
+  const std::string_view problem = host_address_problem(station.host);
+  if (problem.empty()) return {};
+  return fail(Code::invalid,
+              "host " + station.host.to_string() + " of a remote station " + std::string(problem));
+}
 
 std::vector<std::string> ids_of(const Desired& desired) {
   std::vector<std::string> ids;

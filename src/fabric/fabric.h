@@ -11,7 +11,9 @@
 //      ARP and neighbour solicitation are answered on this host from what is desired; no broadcast,
 //      multicast or unknown unicast leaves it.
 //   3. What a local station sends with another source MAC, ARP sender, IPv4 or IPv6 source than its
-//      own is dropped.
+//      own is dropped; so is what another host sends in its tunnel as a station that is not behind
+//      it or with an address that is not that station's. Nobody but this host itself says who a
+//      neighbour is: neighbour discovery goes from no station to another.
 //   4. Traffic never depends on the agent: it goes on when the agent is stopped, killed or cut off.
 //   5. A new process adopts what an earlier one made, without cutting traffic. Things of others on
 //      this host are left alone.
@@ -53,6 +55,9 @@ struct Station {
 // REQUIRES: within a VNI no address and no MAC twice (the agent sees to it: of two claimants it
 // desires none).
 using Desired = StringMap<Station>;
+
+// Fails with invalid if the station is said to be behind something that cannot be another host.
+Result<> check_host(const Station& station);
 
 // The ids in order: what does not fit is the same every time.
 std::vector<std::string> ids_of(const Desired& desired);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <set>
 #include <utility>
 
 #include "http/gunzip_stream.h"
@@ -55,6 +56,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   static Task<Result<std::unique_ptr<ClientStream>>> open(std::shared_ptr<State> self,
                                                           Request request, bool more_body,
                                                           std::uint64_t only_on = 0);
+  void renew_connections();
   std::uint64_t connection() const { return http2_.empty() ? 0 : http2_made_; }
   void close();
   void come_back(std::shared_ptr<Http1Client> connection, bool reusable) override;
@@ -86,6 +88,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   bool http1_ = false;                             // what the server was last seen to speak
   std::list<std::shared_ptr<Http1Client>> idle_;
   std::list<std::shared_ptr<Http1Client>> busy_;
+  std::set<const Http1Client*> outdated_;  // of the busy ones: they take no further request
   std::size_t http1_connecting_ = 0;
 
   bool establishing_ = false;
@@ -187,6 +190,7 @@ void Client::State::park(std::shared_ptr<Http1Client> connection) {
   scope_.spawn(Http1Client::rest(std::move(connection), [this, place] {
     std::erase_if(idle_, [place](const auto& idle) { return idle.get() == place; });
     std::erase_if(busy_, [place](const auto& busy) { return busy.get() == place; });
+    outdated_.erase(place);
     changed_.notify();
   }));
 }
@@ -195,7 +199,8 @@ void Client::State::come_back(std::shared_ptr<Http1Client> connection, bool reus
   const std::size_t before = busy_.size();
   busy_.remove(connection);
   const bool known = busy_.size() < before;
-  if (known && reusable && !closed_ && connection->transport().buffer().empty()) {
+  const bool outdated = outdated_.erase(connection.get()) > 0;
+  if (known && reusable && !outdated && !closed_ && connection->transport().buffer().empty()) {
     park(std::move(connection));
   } else {
     connection->close();
@@ -302,6 +307,15 @@ Task<Result<Response>> Client::State::send(std::shared_ptr<State> self, Request 
   }
 }
 
+void Client::State::renew_connections() {
+  const auto current = http2_;
+  for (const auto& connection : current) connection->retire();
+  const auto idle = std::exchange(idle_, {});
+  for (const auto& connection : idle) connection->close();
+  for (const auto& connection : busy_) outdated_.insert(connection.get());
+  changed_.notify();
+}
+
 void Client::State::close() {
   if (std::exchange(closed_, true)) return;
   const auto current = std::exchange(http2_, {});
@@ -330,6 +344,8 @@ Task<Result<Response>> Client::send(Request request) {
 Task<Result<std::unique_ptr<ClientStream>>> Client::open(Request request, bool more_body) {
   return State::open(state_, std::move(request), more_body);
 }
+
+void Client::renew_connections() { state_->renew_connections(); }
 
 std::uint64_t Client::connection() const { return state_->connection(); }
 

@@ -28,6 +28,7 @@ struct ClientOptions {
   std::size_t response_bytes = 1 << 30;  // for whole responses
   Duration ping_interval = 15s;          // HTTP/2: a silent connection is probed …
   Duration ping_time = 10s;              // … and given up after this
+  Duration ping_answer_time = 0s;        // HTTP/2: how long the answer to a ping may wait
   std::size_t http1_connections = 64;
   std::size_t http2_connections = 64;  // beyond what they take, requests wait
 };
@@ -56,6 +57,10 @@ class Client {
 
   // Opens a stream. With `more_body` the request body stays open for write().
   Task<Result<std::unique_ptr<ClientStream>>> open(Request request, bool more_body = false);
+
+  // The credentials were replaced: requests from now on go over new connections. What is under way
+  // ends on the old ones.
+  void renew_connections();
 
   // Which HTTP/2 connection the next request goes over, counted from 1; 0: one would have to be
   // made. Tells connections apart only where `http2_connections` is 1.

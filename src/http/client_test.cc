@@ -212,6 +212,30 @@ TEST_P(EitherProtocol, Close) {
   EXPECT_EQ(world.server->counters().connections_open, 0u);
 }
 
+// After new credentials requests go over new connections, while a stream goes on where it is; the
+// old connection ends with it.
+TEST_P(EitherProtocol, RenewsConnections) {
+  ServerWorld world;
+  Client client(world.runtime, to({world.at}, GetParam()));
+  auto stream = world.runtime.run(client.open(get("/stream")));
+  ASSERT_TRUE(*world.runtime.run((**stream)->head()));
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/a"))));
+  const std::size_t before = world.runtime.connects;
+  client.renew_connections();
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/b"))));
+  ASSERT_TRUE(*world.runtime.run(client.send(get("/c"))));
+  EXPECT_EQ(world.runtime.connects, before + 1);
+  world.handler.publish();
+  const auto event = world.runtime.run((**stream)->read());
+  ASSERT_TRUE(*event && **event);
+  world.handler.end_streams();
+  const auto rest = world.runtime.run(read_all(***stream));
+  EXPECT_TRUE(*rest);
+  stream->value().reset();
+  world.runtime.run_for(2s);
+  EXPECT_EQ(world.server->counters().connections_open, 1u);
+}
+
 // A response over the bound fails with exhausted.
 TEST_P(EitherProtocol, BoundsResponses) {
   ServerWorld world;
@@ -408,6 +432,42 @@ TEST(Client, ProbesOnlyWithCalls) {
   EXPECT_LE(std::count_if(frames.begin(), frames.end(),
                           [](const auto& f) { return f.type == NGHTTP2_PING; }),
             2);
+}
+
+std::vector<std::string> ping_answers(const std::vector<ReceivedFrame>& frames) {
+  std::vector<std::string> answers;
+  for (const ReceivedFrame& one : frames)
+    if (one.type == NGHTTP2_PING && (one.flags & NGHTTP2_FLAG_ACK)) answers.push_back(one.payload);
+  return answers;
+}
+
+// A server's ping is answered at once.
+TEST(Client, AnswersPings) {
+  HandServer server;
+  Client client(server.runtime, to({server.at}, true));
+  server.scope.spawn(send_and_keep(client, get("/"), server.responses));
+  server.accept(frame(NGHTTP2_PING, 0, 0, "12345678"));
+  EXPECT_EQ(ping_answers(server.receive(1ms)), std::vector<std::string>{"12345678"});
+}
+
+// Where it may wait, one answer does, also when requests go out meanwhile; a second ping is one
+// that wants to know, and is answered at once.
+TEST(Client, HoldsOneAnswerToAPing) {
+  using Answers = std::vector<std::string>;
+  HandServer server;
+  ClientOptions options = to({server.at}, true);
+  options.ping_answer_time = 1s;
+  Client client(server.runtime, options);
+  server.scope.spawn(send_and_keep(client, get("/1"), server.responses));
+  server.accept(frame(NGHTTP2_PING, 0, 0, "12345678"));
+  server.scope.spawn(send_and_keep(client, get("/2"), server.responses));
+  EXPECT_EQ(ping_answers(server.receive(500ms)), Answers{});
+  server.send(frame(NGHTTP2_PING, 0, 0, "abcdefgh"));
+  EXPECT_EQ(ping_answers(server.receive(100ms)), Answers{"abcdefgh"});
+  EXPECT_EQ(ping_answers(server.receive(500ms)), (Answers{"abcdefgh", "12345678"}));
+  server.send(frame(NGHTTP2_PING, 0, 0, "87654321"));
+  EXPECT_EQ(ping_answers(server.receive(500ms)).size(), 2u);
+  EXPECT_EQ(ping_answers(server.receive(600ms)).size(), 3u);
 }
 
 class GzipHandler final : public Handler {

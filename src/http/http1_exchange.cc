@@ -16,14 +16,16 @@ constexpr Duration kSlowHandler = 1s;
 
 }  // namespace
 
-Http1Exchange::Http1Exchange(ServerCore& core, Http1Transport& transport)
+Http1Exchange::Http1Exchange(ServerCore& core, Http1Transport& transport, Visit& visit)
     : core_(core),
       transport_(transport),
+      visit_(visit),
       slow_timer_(core.runtime, [this] { watch_peer(); }),
       fibers_(core.runtime) {}
 
-void Http1Exchange::reset(Request request, bool http11, bool keep_alive) {
+void Http1Exchange::reset(Request request, Caller caller, bool http11, bool keep_alive) {
   request_ = std::move(request);
+  caller_ = std::move(caller);
   head_request_ = request_.method == "HEAD";
   http11_ = http11;
   keep_alive_ = keep_alive;
@@ -32,6 +34,12 @@ void Http1Exchange::reset(Request request, bool http11, bool keep_alive) {
   writer_ends_ = false;
   write_error_.reset();
   pending_.clear();
+}
+
+void Http1Exchange::forget_request() {
+  request_ = {};
+  if (!transport_.reading()) transport_.buffer().shrink();  // a read under way is into it
+  visit_.hold_heads(transport_.buffer().extra_bytes());     // less than before: never refused
 }
 
 Task<void> Http1Exchange::run() {
@@ -54,7 +62,7 @@ Task<void> Http1Exchange::run() {
 }
 
 void Http1Exchange::append_head(std::string& out, int status, const Headers& headers) {
-  if (core_.draining) keep_alive_ = false;
+  if (core_.retiring || core_.draining) keep_alive_ = false;
   http1::append_status_line(out, status);
   bool dated = false;
   for (const auto& [name, value] : headers) {
@@ -139,7 +147,7 @@ Task<void> Http1Exchange::refuse(int status, std::string_view reason) {
   head_request_ = false;
   http11_ = true;
   phase_ = Phase::waiting;
-  Response response = plain_response(status, reason);
+  Response response = core_.handler.refusal(status, reason);
   (void)co_await send(std::move(response));
 }
 

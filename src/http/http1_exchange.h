@@ -17,10 +17,10 @@ namespace fairlead::http {
 
 class Http1Exchange final : public Exchange {
  public:
-  Http1Exchange(ServerCore& core, Http1Transport& transport);
+  Http1Exchange(ServerCore& core, Http1Transport& transport, Visit& visit);
 
   // A new request. `http11` and `keep_alive` come from its head.
-  void reset(Request request, bool http11, bool keep_alive);
+  void reset(Request request, Caller caller, bool http11, bool keep_alive);
   // Runs the handler and whatever is left to do for a proper end. After it nothing of the exchange
   // is running.
   Task<void> run();
@@ -32,6 +32,8 @@ class Http1Exchange final : public Exchange {
   const Request& request() const override { return request_; }
   Request& request() override { return request_; }
   const runtime::PeerInfo& peer() const override { return transport_.stream().peer(); }
+  const Caller& caller() const override { return caller_; }
+  void forget_request() override;
   Task<Result<>> respond(Response response) override;
   Task<Result<>> start(ResponseHead head) override;
   Task<Result<>> write(Bytes piece) override;
@@ -56,7 +58,9 @@ class Http1Exchange final : public Exchange {
 
   ServerCore& core_;
   Http1Transport& transport_;
+  Visit& visit_;
   Request request_;
+  Caller caller_;
   Phase phase_ = Phase::waiting;
   bool head_request_ = false;
   bool http11_ = true;

@@ -2,6 +2,8 @@
 // checked against the limits and handed to the handler. Internal to http/.
 #pragma once
 
+#include <optional>
+
 #include "http/http1_exchange.h"
 #include "http/http1_transport.h"
 #include "http/server_core.h"
@@ -11,7 +13,7 @@ namespace fairlead::http {
 
 class Http1Server final : public ServerConnection {
  public:
-  Http1Server(ServerCore& core, runtime::Stream& stream);
+  Http1Server(ServerCore& core, runtime::Stream& stream, Visit& visit);
 
   Task<void> run() override;
   void drain() override;
@@ -22,17 +24,24 @@ class Http1Server final : public ServerConnection {
 
  private:
   // True when exchange_ holds a whole request; false when the connection is to end.
-  Task<bool> receive(BodyLease& lease);
+  Task<bool> receive();
   Task<bool> receive_head();
-  Task<bool> receive_body(const wire::http1::RequestHead& head, Request& request, BodyLease& lease);
+  Task<bool> receive_body(const wire::http1::RequestHead& head, Request& request,
+                          const Caller& caller);
+  // Whether the caller's share has room for what is held of the request's head.
+  bool hold_head(std::size_t request_bytes);
   Task<bool> refuse(const wire::http1::Rejection& rejection);
   Task<bool> more(Instant deadline);
 
   ServerCore& core_;
   runtime::Stream& stream_;
+  Visit& visit_;
   Http1Transport transport_;
   Http1Exchange exchange_;
   wire::http1::HeadScanner scanner_;
+  // Of the request under way, if it has a body.
+  AccountRef body_account_;
+  std::optional<Lease> body_lease_;
   std::string http2_preface_;
   bool first_ = true;
   bool idle_ = false;     // waiting for the first byte of a request

@@ -148,7 +148,7 @@ TEST(Http1Server, CutsSlowSenders) {
 TEST(Http1Server, BoundsBodiesOfAllConnectionsTogether) {
   Limits limits;
   limits.body_bytes = 1000;
-  limits.bodies_under_way = 2500;
+  limits.request_bytes = 5000;  // of which one user may have half
   ServerWorld world(limits);
   const std::string part =
       "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" + std::string(999, 'x');
@@ -301,18 +301,23 @@ TEST(Http1Server, CutsPeersThatTakeNothing) {
   EXPECT_EQ(world.server->counters().connections_open, 0u);
 }
 
-// Connections over the limit are closed at once; the others go on.
+// When everybody inside is known, further connections are closed at once; the others go on.
 TEST(Http1Server, BoundsConnections) {
   Limits limits;
   limits.connections = 2;
   ServerWorld world(limits);
+  world.handler.strict = true;
   RawPeer first = world.connect();
+  world.runtime.run(first.send(get("/a", "x-user: a\r\n")));
+  world.runtime.run_for(1s);
   RawPeer second = world.connect();
+  world.runtime.run(second.send(get("/b", "x-user: b\r\n")));
   world.runtime.run_for(1s);
   RawPeer third = world.connect();
   world.runtime.run(third.receive(world.runtime, {}, 1s));
   EXPECT_TRUE(third.ended);
   EXPECT_EQ(world.server->counters().connections_refused, 1u);
+  EXPECT_EQ(world.server->counters().of(Refusal::connections), 1u);
   world.runtime.run(first.send(get("/ok")));
   world.runtime.run(first.receive(world.runtime, "/ok", 1s));
   EXPECT_EQ(status_of(first.received), 200);

@@ -23,8 +23,10 @@ std::span<char> ReadBuffer::room() {
     begin_ = 0;
     end_ = held;
   }
-  // A reader that fills the buffer is sending a lot: go to the large size at once.
-  if (end_ == capacity_) reallocate(std::max(kLarge, capacity_ * 2));
+  // A peer that fills the buffer is sending a lot, or has a long head: in few steps to the large
+  // size.
+  if (end_ == capacity_)
+    reallocate(capacity_ < kMedium ? kMedium : std::max(kLarge, capacity_ * 2));
   return {bytes_.get() + end_, capacity_ - end_};
 }
 

@@ -20,6 +20,8 @@ class ReadBuffer {
   std::string_view view() const { return {bytes_.get() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
   std::size_t size() const { return end_ - begin_; }
+  // Beyond the little that every connection has.
+  std::size_t extra_bytes() const { return capacity_ > kSmall ? capacity_ : 0; }
   void consume(std::size_t n) {
     begin_ += n;
     if (begin_ == end_) begin_ = end_ = 0;
@@ -33,6 +35,7 @@ class ReadBuffer {
 
  private:
   static constexpr std::size_t kSmall = 2 << 10;
+  static constexpr std::size_t kMedium = 16 << 10;
   static constexpr std::size_t kLarge = 64 << 10;
   void reallocate(std::size_t capacity);
 

@@ -105,7 +105,9 @@ Http2Client::Http2Client(runtime::Runtime& runtime, std::unique_ptr<runtime::Str
       stream_(std::move(stream)),
       ping_interval_(options.ping_interval),
       ping_time_(options.ping_time),
-      ping_timer_(runtime, [this] { look_for_silence(); }) {
+      ping_answer_time_(options.ping_answer_time),
+      ping_timer_(runtime, [this] { look_for_silence(); }),
+      held_ping_timer_(runtime, [this] { answer_ping(*std::exchange(held_ping_, std::nullopt)); }) {
   const nghttp2_settings_entry settings[] = {
       {NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
@@ -137,6 +139,11 @@ bool Http2Client::has_room() const {
                                            session(), NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
                                      : kFirstCalls;
   return usable_ && calls_.size() < limit;
+}
+
+void Http2Client::retire() {
+  make_unusable({Code::unavailable, "a new connection takes over"});
+  if (calls_.empty()) terminate(NGHTTP2_NO_ERROR);
 }
 
 void Http2Client::close() {
@@ -222,6 +229,19 @@ void Http2Client::look_for_silence() {
   }
 }
 
+// One ping may wait for its answer; what comes beside it is answered at once.
+void Http2Client::hold_or_answer(const PingContent& content) {
+  if (ping_answer_time_ == 0s || held_ping_) return answer_ping(content);
+  held_ping_ = content;
+  held_ping_timer_.set(runtime().now() + ping_answer_time_);
+}
+
+void Http2Client::answer_ping(const PingContent& content) {
+  if (nghttp2_submit_ping(session(), NGHTTP2_FLAG_ACK, content.data()) != 0)
+    return abort({Code::exhausted, "the server pings without end"});
+  wake_writer();
+}
+
 void Http2Client::reset(Http2Call& call, std::uint32_t code) {
   if (call.closed) return;
   nghttp2_submit_rst_stream(session(), NGHTTP2_FLAG_NONE, call.id, code);
@@ -264,6 +284,10 @@ void Http2Client::on_frame(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_SETTINGS && !(frame.hd.flags & NGHTTP2_FLAG_ACK)) {
     settled_ = true;
     if (notices_.settled) notices_.settled();
+    return;
+  }
+  if (frame.hd.type == NGHTTP2_PING && !(frame.hd.flags & NGHTTP2_FLAG_ACK)) {
+    hold_or_answer(std::to_array(frame.ping.opaque_data));
     return;
   }
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;

@@ -5,6 +5,7 @@
 // fails, a call fails with unavailable exactly if the server cannot have processed it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -62,6 +63,8 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
   bool has_room() const;
   Result<std::unique_ptr<ClientStream>> open(const OutgoingRequest& request);
 
+  // Takes no new request, and ends with the last one under way.
+  void retire();
   // Ends the connection; every call fails with unavailable.
   void close();
 
@@ -78,17 +81,21 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
   void on_body_sent(std::int32_t id) override;
 
   Http2Call* find(std::int32_t id) const { return static_cast<Http2Call*>(user_data(id)); }
+  using PingContent = std::array<std::uint8_t, 8>;
   void make_unusable(const Error& why);
   void forget(std::int32_t id);
   void reset(Http2Call& call, std::uint32_t code);
   void fail_calls(const Error& why);
   void look_for_silence();
   void send_ping();
+  void hold_or_answer(const PingContent& content);
+  void answer_ping(const PingContent& content);
 
   std::unique_ptr<runtime::Stream> stream_;
   BufferPool buffers_;
   const Duration ping_interval_;
   const Duration ping_time_;
+  const Duration ping_answer_time_;
   std::map<std::int32_t, std::shared_ptr<Http2Call>> calls_;
   Notices notices_;
   bool usable_ = true;
@@ -96,6 +103,8 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
   bool closing_ = false;
   Instant pinged_at_ = Instant::max();
   LazyTimer ping_timer_;
+  std::optional<PingContent> held_ping_;  // the server's, not answered yet
+  LazyTimer held_ping_timer_;
 };
 
 }  // namespace fairlead::http

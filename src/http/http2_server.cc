@@ -18,6 +18,15 @@ constexpr std::size_t kReadBytes = 8 << 10;
 constexpr double kResetsPerSecond = 100;
 constexpr double kControlFrames = 2'000;
 constexpr double kControlFramesPerSecond = 100;
+// What a stream costs beside its head: our object and nghttp2's, the handler's fiber, a short
+// answer.
+constexpr std::size_t kStreamBytes = 4 << 10;
+// What every connection may have for its streams before it counts.
+constexpr std::size_t kUsualHeads = 16 << 10;
+// Frames waiting for a peer that does not read them; beyond, the peer is not read either. What is
+// read at once can add to them, so strangers are read in small pieces.
+constexpr std::size_t kStrangersFrames = 100;
+constexpr std::size_t kKnownFrames = 4'000;
 constexpr Duration kQuietTime = 60s;  // a silent peer with open streams is probed …
 constexpr Duration kProbeTime = 30s;  // … and cut after this
 
@@ -47,10 +56,12 @@ nghttp2_nv field_of(std::string_view name, std::string_view value) {
 
 }  // namespace
 
-Http2Server::Http2Server(ServerCore& core, runtime::Stream& stream, std::string received)
+Http2Server::Http2Server(ServerCore& core, runtime::Stream& stream, Visit& visit,
+                         std::string received)
     : Http2Session(core.runtime, stream, core.buffers, Side::server,
-                   {.quiet = kQuietBytes, .most = kReadBytes}, core.limits.write_stall_time),
+                   {.quiet = kQuietBytes, .most = kQuietBytes}, core.limits.write_stall_time),
       core_(core),
+      visit_(visit),
       received_(std::move(received)),
       resets_(std::max(1000.0, 2.0 * core.limits.streams_per_connection), kResetsPerSecond,
               core.runtime.now()),
@@ -66,8 +77,13 @@ Http2Server::~Http2Server() = default;
 
 void Http2Server::submit_settings() {
   const Limits& limits = core_.limits;
+  const std::uint32_t streams =
+      visit_.known() ? limits.streams_per_connection
+                     : std::min(limits.streams_per_connection, limits.stranger_streams);
+  set_most_outbound(visit_.known() ? kKnownFrames : kStrangersFrames);
+  if (visit_.known()) set_most_read(kReadBytes);
   const nghttp2_settings_entry settings[] = {
-      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams_per_connection},
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kStreamWindow},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, static_cast<std::uint32_t>(limits.header_bytes)},
       {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
@@ -77,6 +93,36 @@ void Http2Server::submit_settings() {
         0);
 }
 
+// A caller is known: from now on there is room for as many streams as a client may want.
+void Http2Server::welcome() {
+  set_most_outbound(kKnownFrames);
+  set_most_read(kReadBytes);
+  if (core_.limits.streams_per_connection <= core_.limits.stranger_streams) return;
+  const nghttp2_settings_entry setting{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
+                                       core_.limits.streams_per_connection};
+  CHECK(nghttp2_submit_settings(session(), NGHTTP2_FLAG_NONE, &setting, 1) == 0);
+  wake_writer();
+}
+
+bool Http2Server::hold_heads(std::size_t more) {
+  const std::size_t wanted = heads_ + more;
+  if (wanted > kUsualHeads && !visit_.hold_heads(wanted)) return false;
+  heads_ = wanted;
+  return true;
+}
+
+void Http2Server::drop_heads(std::size_t bytes) {
+  heads_ -= bytes;
+  // Less than before: never refused.
+  if (visit_.heads() > 0) visit_.hold_heads(heads_ > kUsualHeads ? heads_ : 0);
+}
+
+void Http2Server::no_room_for_heads() {
+  if (flooded_) return;
+  core_.count(Refusal::memory);
+  flood("memory for requests");
+}
+
 Task<void> Http2Server::run() {
   core_.runtime.timers().add(sweep_timer_, core_.runtime.now() + sweep_interval_);
   const Error reason = co_await pump(std::move(received_));
@@ -84,8 +130,8 @@ Task<void> Http2Server::run() {
   if (reason.code == Code::corrupt && !flooded_) ++core_.counters.protocol_errors;
   co_await handlers_.close();
   streams_.clear();
-  const bool orderly = reason.code != Code::corrupt && !flooded_;
-  co_await linger(core_.runtime, stream(), orderly);
+  // A peer that is cut for a flood is still sending: it shall get to read why.
+  co_await linger(core_.runtime, stream(), reason.code != Code::corrupt);
 }
 
 void Http2Server::drain() {
@@ -123,6 +169,7 @@ void Http2Server::on_begin_headers(const nghttp2_frame& frame) {
   if (streams_.size() >= 2 * static_cast<std::size_t>(core_.limits.streams_per_connection))
     return flood("streams");
   auto stream = std::make_unique<Http2ServerStream>(*this, frame.hd.stream_id);
+  if (!stream->hold(kStreamBytes)) return no_room_for_heads();
   nghttp2_session_set_stream_user_data(session(), frame.hd.stream_id, stream.get());
   streams_.emplace(frame.hd.stream_id, std::move(stream));
 }
@@ -145,6 +192,7 @@ void Http2Server::on_frame(const nghttp2_frame& frame) {
   switch (frame.hd.type) {
     case NGHTTP2_HEADERS:
       headers_since_ = Instant::max();
+      drop_heads(std::exchange(block_bytes_, 0));
       if (!stream) return;
       if (frame.headers.cat == NGHTTP2_HCAT_REQUEST) return head_complete(*stream, last);
       if (last) dispatch(*stream);
@@ -168,9 +216,15 @@ void Http2Server::on_frame(const nghttp2_frame& frame) {
 
 void Http2Server::on_frame_begun(const nghttp2_frame_hd& header) {
   switch (header.type) {
-    case NGHTTP2_DATA:
     case NGHTTP2_HEADERS:
-    case NGHTTP2_CONTINUATION:   // bounded by nghttp2 and by the size of a head
+      drop_heads(std::exchange(block_bytes_, 0));  // of one that nghttp2 refused without a word
+      [[fallthrough]];
+    case NGHTTP2_CONTINUATION:  // bounded by nghttp2 and by the size of a head
+      // What nghttp2 has of a field that is not whole yet.
+      if (!hold_heads(header.length)) return no_room_for_heads();
+      block_bytes_ += header.length;
+      return;
+    case NGHTTP2_DATA:
     case NGHTTP2_WINDOW_UPDATE:  // costs nothing but its bytes
     case NGHTTP2_RST_STREAM:
       return;
@@ -182,15 +236,36 @@ void Http2Server::on_frame_begun(const nghttp2_frame_hd& header) {
 void Http2Server::head_complete(Http2ServerStream& stream, bool whole) {
   stream.head_complete_ = true;
   const Limits& limits = core_.limits;
+  if (flooded_) return;
   if (stream.head_bytes_ > limits.header_bytes || stream.head_fields_ > limits.header_count)
     return refuse(stream, 431, "header too large");
   if (const auto objection = stream.objection())
     return refuse(stream, objection->first, objection->second);
+  stream.caller_ = core_.handler.recognise(stream.request_, this->stream().peer());
+  const bool was_known = visit_.known();
+  if (!visit_.recognise(stream.caller_)) {
+    refuse(stream, 429, "too many requests are being received");
+    return drain();
+  }
+  if (!was_known && visit_.known()) welcome();
   if (whole) return dispatch(stream);
+  if (stream.caller_.body_bytes > 0) return expect_body(stream);
+  core_.count(Refusal::body_of_stranger);
+  dispatch(stream);
+  stream.receiving_ = true;  // the rest is refused once the answer is out
+}
+
+void Http2Server::expect_body(Http2ServerStream& stream) {
+  const Limits& limits = core_.limits;
+  stream.most_body_ = std::min(limits.body_bytes, stream.caller_.body_bytes);
+  stream.expected_body_ = stream.most_body_;
   std::uint64_t length = 0;
-  if (wire::http1::parse_content_length(stream.request_.headers.get("content-length"), length) &&
-      length > limits.body_bytes)
-    return refuse(stream, 413, "the body is too large");
+  if (wire::http1::parse_content_length(stream.request_.headers.get("content-length"), length)) {
+    if (length > stream.most_body_) return refuse(stream, 413, limit_text(stream.most_body_));
+    stream.expected_body_ = length;
+  }
+  stream.body_account_ = visit_.account_of(stream.caller_);
+  stream.body_lease_.emplace(stream.body_account_->bytes);
   stream.body_deadline_ = core_.runtime.now() + limits.body_time;
   if (stream.request_.headers.has("expect")) {
     const nghttp2_nv status = pair_of(":status", "100");
@@ -201,12 +276,13 @@ void Http2Server::head_complete(Http2ServerStream& stream, bool whole) {
 void Http2Server::on_body(std::int32_t id, std::string_view bytes) {
   nghttp2_session_consume(session(), id, bytes.size());
   Http2ServerStream* stream = find(id);
-  if (!stream || stream->refused_) return;
-  if (stream->request_.body.size() + bytes.size() > core_.limits.body_bytes)
-    return refuse(*stream, 413, "the body is too large");
-  if (!stream->lease_.grow(bytes.size()))
-    return refuse(*stream, 429, "too many requests are being received");
-  stream->request_.body.append(bytes);
+  if (!stream || stream->refused_ || !stream->body_lease_ || stream->running_) return;
+  if (stream->request_.body.size() + bytes.size() > stream->most_body_)
+    return refuse(*stream, 413, limit_text(stream->most_body_));
+  if (append_body(stream->request_.body, bytes, stream->expected_body_, *stream->body_lease_))
+    return;
+  core_.count(Refusal::memory);
+  refuse(*stream, 429, "too many requests are being received");
 }
 
 void Http2Server::dispatch(Http2ServerStream& stream) {
@@ -221,14 +297,17 @@ void Http2Server::dispatch(Http2ServerStream& stream) {
 void Http2Server::refuse(Http2ServerStream& stream, int status, std::string_view reason) {
   if (std::exchange(stream.refused_, true)) return;
   if (status != 413 && status != 429 && status != 408) ++core_.counters.protocol_errors;
+  if (status == 413) core_.count(Refusal::body_size);
+  if (status == 431) core_.count(Refusal::head_size);
+  if (status == 408) core_.count(Refusal::slow);
   stream.body_deadline_ = Instant::max();
   stream.request_ = {};
-  stream.lease_.release();
-  submit_plain(stream, status, reason);
+  stream.hold(kStreamBytes);  // less than before: never refused
+  stream.release_body();
+  submit_refusal(stream, core_.handler.refusal(status, reason));
 }
 
-void Http2Server::submit_plain(Http2ServerStream& stream, int status, std::string_view reason) {
-  Response response = plain_response(status, reason);
+void Http2Server::submit_refusal(Http2ServerStream& stream, Response response) {
   for (Bytes& piece : response.body) stream.out_.push(std::move(piece));
   stream.out_.finish();
   stream.phase_ = Http2ServerStream::Phase::ended;
@@ -269,9 +348,9 @@ Task<void> Http2Server::run_stream(Http2ServerStream& stream) {
     stream.handling_ = nullptr;
   }
   stream.count_.reset();
-  stream.lease_.release();
+  stream.release_body();
   if (stream.phase_ == Http2ServerStream::Phase::waiting && !stream.closed_) {
-    submit_plain(stream, 500, "the request was not answered");
+    submit_refusal(stream, plain_response(500, "the request was not answered"));
   } else if (stream.phase_ == Http2ServerStream::Phase::streaming && !stream.closed_) {
     reset_stream(stream, NGHTTP2_INTERNAL_ERROR);
   }
@@ -294,6 +373,7 @@ void Http2Server::on_frame_sent(const nghttp2_frame& frame) {
   if (frame.hd.type == NGHTTP2_RST_STREAM) {
     // Resets that the peer provoked count like its own (a peer can make a server reset streams).
     if (frame.rst_stream.error_code != NGHTTP2_NO_ERROR) count_reset();
+    if (frame.rst_stream.error_code == NGHTTP2_REFUSED_STREAM) core_.count(Refusal::streams);
     return;
   }
   if (frame.hd.type != NGHTTP2_HEADERS && frame.hd.type != NGHTTP2_DATA) return;

@@ -1,9 +1,11 @@
 // The server side of one HTTP/2 connection: every stream's request is read whole and served by a
 // fiber of its own. Internal to http/.
 //
-// What a hostile peer can do is bounded: streams and fibers by count, headers and bodies by size,
-// resets and control frames by rate (rapid reset, PING and SETTINGS floods), and everything by time
-// (one sweep of the streams every few seconds). Past a rate the connection ends with GOAWAY.
+// What a hostile peer can do is bounded: streams and fibers by count (few until a caller is known),
+// headers and bodies by size, all heads and streams of a connection together by its account's
+// share, resets and control frames by rate (rapid reset, PING and SETTINGS floods), and everything
+// by time (one sweep of the streams every few seconds). Past a rate the connection ends with
+// GOAWAY.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@ class Http2ServerStream;
 class Http2Server final : public ServerConnection, private Http2Session {
  public:
   // `received`: what was already read from the stream.
-  Http2Server(ServerCore& core, runtime::Stream& stream, std::string received);
+  Http2Server(ServerCore& core, runtime::Stream& stream, Visit& visit, std::string received);
   ~Http2Server() override;
 
   Task<void> run() override;
@@ -47,11 +49,17 @@ class Http2Server final : public ServerConnection, private Http2Session {
     return static_cast<Http2ServerStream*>(user_data(id));
   }
   void submit_settings();
+  void welcome();
   void head_complete(Http2ServerStream& stream, bool whole);
+  void expect_body(Http2ServerStream& stream);
+  // Counts what heads hold; false when the share is used up.
+  bool hold_heads(std::size_t more);
+  void drop_heads(std::size_t bytes);
+  void no_room_for_heads();
   void dispatch(Http2ServerStream& stream);
   // Answers without the handler; the rest of the request is not wanted.
   void refuse(Http2ServerStream& stream, int status, std::string_view reason);
-  void submit_plain(Http2ServerStream& stream, int status, std::string_view reason);
+  void submit_refusal(Http2ServerStream& stream, Response response);
   Result<> submit_response(Http2ServerStream& stream, int status, const Headers& headers,
                            bool with_body);
   void reset_stream(Http2ServerStream& stream, std::uint32_t code);
@@ -73,7 +81,10 @@ class Http2Server final : public ServerConnection, private Http2Session {
   };
 
   ServerCore& core_;
+  Visit& visit_;
   std::string received_;
+  std::size_t heads_ = 0;        // what streams and their heads hold
+  std::size_t block_bytes_ = 0;  // of a header block that has begun and not ended
   std::map<std::int32_t, std::unique_ptr<Http2ServerStream>> streams_;
   TokenBucket resets_;
   TokenBucket control_frames_;

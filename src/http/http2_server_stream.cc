@@ -10,14 +10,40 @@ namespace {
 
 // What one stream may have waiting for its window before its writer has to wait.
 constexpr std::size_t kWaitingBytes = 256 << 10;
+// What a field takes beside its text: two strings and their allocations, less what RFC 9113 counts.
+constexpr std::size_t kFieldBytes = 96;
 
 }  // namespace
+
+bool Http2ServerStream::hold(std::size_t bytes) {
+  if (bytes > held_) {
+    if (!server_.hold_heads(bytes - held_)) return false;
+  } else {
+    server_.drop_heads(held_ - bytes);
+  }
+  held_ = bytes;
+  return true;
+}
+
+void Http2ServerStream::forget_request() {
+  request_ = {};
+  hold(0);  // a stream that goes on is counted by whoever lets it: watches have seats
+}
+
+void Http2ServerStream::release_body() {
+  body_lease_.reset();
+  body_account_.reset();
+}
 
 bool Http2ServerStream::take_field(std::string_view name, std::string_view value) {
   head_bytes_ += name.size() + value.size() + 32;  // as RFC 9113 counts
   ++head_fields_;
   const Limits& limits = server_.core_.limits;
   if (head_bytes_ > limits.header_bytes || head_fields_ > limits.header_count) return false;
+  if (!hold(held_ + name.size() + value.size() + kFieldBytes)) {
+    server_.no_room_for_heads();
+    return true;
+  }
   if (name == ":method") {
     request_.method = value;
   } else if (name == ":path") {

@@ -11,12 +11,14 @@ namespace fairlead::http {
 
 class Http2ServerStream final : public Exchange {
  public:
-  Http2ServerStream(Http2Server& server, std::int32_t id)
-      : server_(server), id_(id), lease_(server.core_) {}
+  Http2ServerStream(Http2Server& server, std::int32_t id) : server_(server), id_(id) {}
+  ~Http2ServerStream() override { server_.drop_heads(held_); }
 
   const Request& request() const override { return request_; }
   Request& request() override { return request_; }
   const runtime::PeerInfo& peer() const override { return server_.stream().peer(); }
+  const Caller& caller() const override { return caller_; }
+  void forget_request() override;
   Task<Result<>> respond(Response response) override;
   Task<Result<>> start(ResponseHead head) override;
   Task<Result<>> write(Bytes piece) override;
@@ -26,6 +28,9 @@ class Http2ServerStream final : public Exchange {
   friend class Http2Server;
   enum class Phase { waiting, streaming, ended };
 
+  // Holds so much for itself and its head from now on; false when the share is used up.
+  bool hold(std::size_t bytes);
+  void release_body();
   // Takes one field of the request's head. False when the head has become too large.
   bool take_field(std::string_view name, std::string_view value);
   // What is wrong with the complete head: a status and a reason.
@@ -37,7 +42,12 @@ class Http2ServerStream final : public Exchange {
   Http2Server& server_;
   const std::int32_t id_;
   Request request_;
-  BodyLease lease_;
+  Caller caller_;
+  std::size_t held_ = 0;     // of the connection's account
+  AccountRef body_account_;  // of a request with a body
+  std::optional<Lease> body_lease_;
+  std::size_t most_body_ = 0;
+  std::size_t expected_body_ = 0;
   std::optional<RequestCount> count_;
   std::size_t head_bytes_ = 0;
   std::size_t head_fields_ = 0;

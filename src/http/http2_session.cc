@@ -10,9 +10,6 @@
 namespace fairlead::http {
 namespace {
 
-// Answers queued for a peer that does not read them; beyond, the peer is not read either.
-constexpr std::size_t kOutboundFrames = 10'000;
-
 std::string_view view_of(const std::uint8_t* bytes, std::size_t length) {
   return {reinterpret_cast<const char*>(bytes), length};
 }
@@ -38,7 +35,7 @@ void OutgoingBody::take(std::size_t n, std::string& out) {
 // Grows as soon as a read fills it, and is small again after one that would have fitted.
 class Http2Session::ReadRoom {
  public:
-  explicit ReadRoom(ReadBytes sizes) : sizes_(sizes) { resize(sizes.quiet); }
+  explicit ReadRoom(const ReadBytes& sizes) : sizes_(sizes) { resize(sizes.quiet); }
   std::span<char> span() { return {bytes_.get(), size_}; }
   void filled(std::size_t n) {
     if (n == size_ && size_ < sizes_.most) resize(sizes_.most);
@@ -53,7 +50,7 @@ class Http2Session::ReadRoom {
     size_ = size;
   }
 
-  const ReadBytes sizes_;
+  const ReadBytes& sizes_;
   std::size_t size_ = 0;
   std::unique_ptr<char[]> bytes_;
 };
@@ -164,6 +161,8 @@ Http2Session::Http2Session(runtime::Runtime& runtime, runtime::Stream& stream, B
   nghttp2_option_set_no_closed_streams(option, 1);
   // Windows are opened by hand: on the connection at once, on a stream when its reader has read.
   nghttp2_option_set_no_auto_window_update(option, 1);
+  // Clients choose when they answer a ping (ClientOptions::ping_answer_time).
+  if (side == Side::client) nghttp2_option_set_no_auto_ping_ack(option, 1);
   // nghttp2 measures resets by the machine's clock; the server counts them by the runtime's.
   nghttp2_option_set_stream_reset_rate_limit(option, 1'000'000'000, 1'000'000'000);
   nghttp2_session* session = nullptr;
@@ -215,7 +214,7 @@ Task<Error> Http2Session::pump(std::string received) {
 // Not while a peer leaves our answers unread, and not after the last word has been said.
 bool Http2Session::may_read() const {
   return nghttp2_session_want_read(session_.get()) != 0 &&
-         nghttp2_session_get_outbound_queue_size(session_.get()) <= kOutboundFrames;
+         nghttp2_session_get_outbound_queue_size(session_.get()) <= most_outbound_;
 }
 
 Task<void> Http2Session::read_loop() {

@@ -84,6 +84,10 @@ class Http2Session {
   void wake_writer() { to_write_.notify(); }
   // Makes pump() return as soon as what is queued has been sent: GOAWAY with this code comes last.
   void terminate(std::uint32_t code);
+  // Frames that may wait for a peer that does not read; beyond, the peer is not read either.
+  void set_most_outbound(std::size_t frames) { most_outbound_ = frames; }
+  // How much is read at a time from a peer that sends a lot.
+  void set_most_read(std::size_t bytes) { read_bytes_.most = bytes; }
   // Makes pump() return now.
   void abort(Error reason);
 
@@ -117,8 +121,9 @@ class Http2Session {
   runtime::Runtime& runtime_;
   runtime::Stream& stream_;
   BufferPool& buffers_;
-  const ReadBytes read_bytes_;
+  ReadBytes read_bytes_;
   const Duration write_stall_;
+  std::size_t most_outbound_ = 10'000;
   std::unique_ptr<nghttp2_session, Deleter> session_;
   std::string* collecting_ = nullptr;
   bool collected_enough_ = false;

@@ -49,10 +49,10 @@ class MemoryStream final : public runtime::Stream {
   ~MemoryStream() override { close(); }
 
   static std::pair<std::unique_ptr<MemoryStream>, std::unique_ptr<MemoryStream>> pair(
-      std::string alpn = {}, std::size_t capacity = 64 << 10) {
+      std::string alpn = {}, std::size_t capacity = 64 << 10, std::string address = "memory") {
     const auto there = std::make_shared<Pipe>(capacity);
     const auto back = std::make_shared<Pipe>(capacity);
-    const runtime::PeerInfo peer{.address = "memory",
+    const runtime::PeerInfo peer{.address = std::move(address),
                                  .tls = !alpn.empty(),
                                  .alpn = alpn,
                                  .certificate = {},
@@ -172,7 +172,7 @@ class MemoryRuntime final : public runtime::Runtime {
     if (tls && !server_alpn.empty() &&
         std::find(tls->alpn.begin(), tls->alpn.end(), server_alpn) != tls->alpn.end())
       alpn = server_alpn;
-    auto [near, far] = MemoryStream::pair(alpn);
+    auto [near, far] = MemoryStream::pair(alpn, 64 << 10, client_address);
     last_near = near.get();
     if (!queue->try_send(std::move(far))) co_return fail(Code::unavailable, "connection refused");
     co_return std::unique_ptr<runtime::Stream>(std::move(near));
@@ -220,7 +220,8 @@ class MemoryRuntime final : public runtime::Runtime {
     return result;
   }
 
-  std::string server_alpn = "h2";  // what every listener here would choose, if offered
+  std::string server_alpn = "h2";         // what every listener here would choose, if offered
+  std::string client_address = "memory";  // that of the next connections
   std::size_t connects = 0;
   MemoryStream* last_near = nullptr;  // the connecting end of the last connection
 

@@ -1,6 +1,7 @@
 #include "http/server.h"
 
 #include <list>
+#include <map>
 #include <utility>
 
 #include "base/log.h"
@@ -12,8 +13,13 @@
 namespace fairlead::http {
 namespace {
 
-// One connection from accept to close, as stop() needs to reach it.
+// One connection from accept to close, as stop() and newcomers need to reach it.
 struct Slot {
+  Slot(ServerCore& core, Doorkeeper::Id id, std::string_view group, runtime::Stream& its_stream)
+      : stream(its_stream), visit(core, id, group) {}
+
+  runtime::Stream& stream;
+  Visit visit;
   runtime::Nested<Result<>>* handshake = nullptr;
   ServerConnection* connection = nullptr;
 
@@ -21,7 +27,19 @@ struct Slot {
     if (handshake) handshake->cancel();
     if (connection) connection->drain();
   }
+  // Ends it now: whatever waits for its stream fails.
+  void cut() {
+    if (handshake) handshake->cancel();
+    stream.close();
+  }
 };
+
+// What a peer's certificate keeps in memory: its text here, and several times that inside OpenSSL.
+// Usual ones are part of what a connection costs.
+std::size_t cost_of(const runtime::PeerInfo& peer) {
+  constexpr std::size_t kUsual = 4 << 10;
+  return peer.certificate.size() <= kUsual ? 0 : 4 * peer.certificate.size();
+}
 
 Task<Result<>> all_ended(runtime::Scope& scope) {
   co_await scope.join();
@@ -36,17 +54,26 @@ class Server::State {
       : core_(runtime, handler, limits), connections_(runtime) {}
 
   Task<void> serve(std::unique_ptr<runtime::Listener> listener);
+  void retire() { core_.retiring = true; }
   Task<void> stop(Duration drain);
-  const ServerCounters& counters() const { return core_.counters; }
+  const ServerCounters& counters() {
+    core_.counters.strangers_open = core_.door.strangers();
+    return core_.counters;
+  }
+  std::size_t request_bytes() const { return core_.ledger.bytes().taken(); }
 
  private:
-  Task<void> connection(std::unique_ptr<runtime::Stream> stream);
+  void admit(std::unique_ptr<runtime::Stream> stream);
+  Task<void> connection(std::unique_ptr<runtime::Stream> stream, Doorkeeper::Id id,
+                        std::string group);
+  Task<void> speak(Slot& slot, runtime::Stream& stream);
   Task<bool> handshake(Slot& slot, runtime::Stream& stream);
   Task<void> run(Slot& slot, ServerConnection& connection);
 
   ServerCore core_;
   std::list<runtime::Listener*> listeners_;
-  std::list<Slot> slots_;
+  std::map<Doorkeeper::Id, Slot> slots_;
+  Doorkeeper::Id last_id_ = 0;
   bool stopped_ = false;
   runtime::Signal stopping_;
   runtime::Scope connections_;
@@ -59,13 +86,7 @@ Task<void> Server::State::serve(std::unique_ptr<runtime::Listener> listener) {
     Result<std::unique_ptr<runtime::Stream>> accepted = co_await listener->accept();
     if (core_.draining) break;
     if (accepted) {
-      if (core_.counters.connections_open >= core_.limits.connections) {
-        ++core_.counters.connections_refused;
-        continue;  // closed by going out of scope
-      }
-      ++core_.counters.connections_accepted;
-      ++core_.counters.connections_open;
-      connections_.spawn(connection(std::move(*accepted)));
+      admit(std::move(*accepted));
       continue;
     }
     const Error& error = accepted.error();
@@ -77,6 +98,24 @@ Task<void> Server::State::serve(std::unique_ptr<runtime::Listener> listener) {
   listeners_.erase(place);
 }
 
+// One that is not admitted is closed by going out of scope.
+void Server::State::admit(std::unique_ptr<runtime::Stream> stream) {
+  std::string group = address_group(stream->peer().address);
+  const Doorkeeper::Id id = ++last_id_;
+  const Doorkeeper::Entry entry = core_.door.enter(id, group);
+  if (!entry.admitted) {
+    ++core_.counters.connections_refused;
+    return core_.count(Refusal::connections);
+  }
+  if (entry.gives_way) {
+    core_.count(Refusal::strangers);
+    if (const auto slot = slots_.find(*entry.gives_way); slot != slots_.end()) slot->second.cut();
+  }
+  ++core_.counters.connections_accepted;
+  ++core_.counters.connections_open;
+  connections_.spawn(connection(std::move(stream), id, std::move(group)));
+}
+
 Task<bool> Server::State::handshake(Slot& slot, runtime::Stream& stream) {
   runtime::Nested<Result<>> attempt(
       core_.runtime,
@@ -86,6 +125,7 @@ Task<bool> Server::State::handshake(Slot& slot, runtime::Stream& stream) {
   slot.handshake = nullptr;
   if (outcome) co_return true;
   ++core_.counters.connections_refused;
+  core_.count(Refusal::handshake);
   log::debug("handshake failed",
              {{"peer", stream.peer().address}, {"error", outcome.error().to_string()}});
   co_return false;
@@ -98,25 +138,33 @@ Task<void> Server::State::run(Slot& slot, ServerConnection& connection) {
   slot.connection = nullptr;
 }
 
-Task<void> Server::State::connection(std::unique_ptr<runtime::Stream> stream) {
-  const auto place = slots_.emplace(slots_.end());
-  if (co_await handshake(*place, *stream)) {
-    std::string preface;
-    bool http2 = stream->peer().alpn == "h2";
-    if (!http2) {
-      const auto http1 = std::make_unique<Http1Server>(core_, *stream);
-      co_await run(*place, *http1);
-      preface = http1->http2_preface();
-      http2 = !preface.empty();
-    }
-    if (http2) {
-      const auto connection = std::make_unique<Http2Server>(core_, *stream, std::move(preface));
-      co_await run(*place, *connection);
-    }
-  }
+Task<void> Server::State::connection(std::unique_ptr<runtime::Stream> stream, Doorkeeper::Id id,
+                                     std::string group) {
+  const auto place = slots_.try_emplace(id, core_, id, group, *stream).first;
+  if (co_await handshake(place->second, *stream)) co_await speak(place->second, *stream);
   stream->close();
   slots_.erase(place);
   --core_.counters.connections_open;
+}
+
+Task<void> Server::State::speak(Slot& slot, runtime::Stream& stream) {
+  if (!slot.visit.hold_certificate(cost_of(stream.peer()))) {
+    core_.count(Refusal::memory);
+    co_return;
+  }
+  std::string preface;
+  bool http2 = stream.peer().alpn == "h2";
+  if (!http2) {
+    const auto http1 = std::make_unique<Http1Server>(core_, stream, slot.visit);
+    co_await run(slot, *http1);
+    preface = http1->http2_preface();
+    http2 = !preface.empty();
+  }
+  if (http2) {
+    const auto connection =
+        std::make_unique<Http2Server>(core_, stream, slot.visit, std::move(preface));
+    co_await run(slot, *connection);
+  }
 }
 
 Task<void> Server::State::stop(Duration drain) {
@@ -126,7 +174,7 @@ Task<void> Server::State::stop(Duration drain) {
     co_return;
   }
   for (runtime::Listener* listener : listeners_) listener->close();
-  for (Slot& slot : slots_) slot.drain();
+  for (auto& [id, slot] : slots_) slot.drain();
   // The deadline cancels the join, which hands that on to every connection and then waits for them.
   (void)co_await runtime::with_timeout<void>(core_.runtime, drain, all_ended(connections_));
   stopped_ = true;
@@ -141,8 +189,12 @@ Task<void> Server::serve(std::unique_ptr<runtime::Listener> listener) {
   return state_->serve(std::move(listener));
 }
 
+void Server::retire() { state_->retire(); }
+
 Task<void> Server::stop(Duration drain) { return state_->stop(drain); }
 
 const ServerCounters& Server::counters() const { return state_->counters(); }
+
+std::size_t Server::request_bytes() const { return state_->request_bytes(); }
 
 }  // namespace fairlead::http

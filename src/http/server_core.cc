@@ -31,6 +31,40 @@ std::string_view ServerCore::date() {
   return date_;
 }
 
+const Caller& Exchange::caller() const {
+  static const Caller stranger;
+  return stranger;
+}
+
+Caller Handler::recognise(const Request&, const runtime::PeerInfo&) {
+  return {.standing = Standing::trusted, .name = {}, .note = nullptr};
+}
+
+Response Handler::refusal(int status, std::string_view reason) const {
+  return plain_response(status, reason);
+}
+
+std::string_view refusal_name(Refusal refusal) {
+  static constexpr std::string_view kNames[kRefusals] = {
+      "connections", "strangers",        "handshake", "user_connections", "memory", "head_size",
+      "body_size",   "body_of_stranger", "slow",      "streams"};
+  return kNames[static_cast<std::size_t>(refusal)];
+}
+
+bool append_body(std::string& body, std::string_view bytes, std::size_t expected, Lease& lease) {
+  constexpr std::size_t kSmallBody = 64 << 10;
+  const std::size_t needed = body.size() + bytes.size();
+  if (needed > lease.held()) {
+    const std::size_t grown =
+        expected <= kSmallBody ? expected : std::min(2 * lease.held(), expected);
+    const std::size_t room = std::max(needed, grown);
+    if (!lease.resize(room)) return false;
+    body.reserve(room);
+  }
+  body.append(bytes);
+  return true;
+}
+
 Response plain_response(int status, std::string_view reason) {
   Response response;
   response.status = status;

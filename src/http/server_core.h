@@ -2,20 +2,35 @@
 // http/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/share.h"
 #include "http/buffer_pool.h"
+#include "http/doorkeeper.h"
+#include "http/ledger.h"
 #include "http/server.h"
+#include "http/visit.h"
 
 namespace fairlead::http {
 
 struct ServerCore {
   ServerCore(runtime::Runtime& its_runtime, Handler& its_handler, const Limits& its_limits)
-      : runtime(its_runtime), handler(its_handler), limits(its_limits) {}
+      : runtime(its_runtime),
+        handler(its_handler),
+        limits(its_limits),
+        ledger(limits),
+        door(limits.connections, strangers_of(limits)) {}
+
+  // Some connections are always left to those who are known.
+  static std::size_t strangers_of(const Limits& limits) {
+    return std::max<std::size_t>(1, std::min(limits.strangers, limits.connections * 4 / 5));
+  }
+  void count(Refusal refusal) { ++counters.refused[static_cast<std::size_t>(refusal)]; }
 
   // The Date field's value, made once per second.
   std::string_view date();
@@ -25,7 +40,9 @@ struct ServerCore {
   const Limits limits;
   ServerCounters counters;
   BufferPool buffers;
-  std::size_t bodies_under_way = 0;
+  Ledger ledger;
+  Doorkeeper door;
+  bool retiring = false;  // connections are not kept, requests are served
   bool draining = false;
 
  private:
@@ -43,26 +60,10 @@ class ServerConnection {
   virtual void drain() = 0;
 };
 
-// The share of Limits::bodies_under_way that one request holds.
-class BodyLease {
- public:
-  explicit BodyLease(ServerCore& core) : core_(core) {}
-  BodyLease(const BodyLease&) = delete;
-  BodyLease& operator=(const BodyLease&) = delete;
-  ~BodyLease() { release(); }
-  // False when the server as a whole holds too much; nothing was taken then.
-  bool grow(std::size_t bytes) {
-    if (bytes > core_.limits.bodies_under_way - core_.bodies_under_way) return false;
-    core_.bodies_under_way += bytes;
-    held_ += bytes;
-    return true;
-  }
-  void release() { core_.bodies_under_way -= std::exchange(held_, 0); }
-
- private:
-  ServerCore& core_;
-  std::size_t held_ = 0;
-};
+// Room for a body as it arrives: paid for before it is used, by what the text's memory is, not by
+// how much of it is filled. `expected`: its length, if known, or the most it may have. False when
+// the caller's share is used up.
+bool append_body(std::string& body, std::string_view bytes, std::size_t expected, Lease& lease);
 
 // Counts one request from construction to destruction.
 class RequestCount {
@@ -79,8 +80,11 @@ class RequestCount {
   ServerCore& core_;
 };
 
-// A short text/plain answer of the server itself; 429 says when to come back.
+// A short text/plain answer; 429 says when to come back.
 Response plain_response(int status, std::string_view reason);
+
+// What 413 says.
+inline std::string limit_text(std::size_t bytes) { return "limit is " + std::to_string(bytes); }
 
 // Whether a handler's head may be sent: a final status, names and values without anything that
 // could end a line early.

@@ -72,6 +72,18 @@ class ScriptedHandler final : public Handler {
     ++ended;
   }
 
+  // With `strict`, whoever does not name themselves is a stranger, and nodes are limited.
+  Caller recognise(const Request& head, const runtime::PeerInfo& peer) override {
+    if (!strict) return Handler::recognise(head, peer);
+    Caller caller{.body_bytes = head.target == "/join" ? 100u : 0u};
+    const std::string_view name = head.headers.get("x-user");
+    if (name.empty()) return caller;
+    const auto note = std::make_shared<const std::string>(name);
+    return {.standing = name.starts_with("node") ? Standing::limited : Standing::trusted,
+            .name = *note,
+            .note = note};
+  }
+
   // Wakes every stream: each writes one event.
   void publish() {
     ++events;
@@ -82,6 +94,7 @@ class ScriptedHandler final : public Handler {
     published.notify();
   }
 
+  bool strict = false;
   int started = 0;
   int ended = 0;
   int cancelled = 0;

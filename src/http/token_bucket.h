@@ -13,12 +13,12 @@ class TokenBucket {
   TokenBucket(double burst, double per_second, Instant now)
       : burst_(burst), per_second_(per_second), level_(burst), filled_at_(now) {}
 
-  bool take(Instant now) {
+  bool take(Instant now, double amount = 1) {
     const std::chrono::duration<double> passed = now - filled_at_;
     filled_at_ = now;
     level_ = std::min(burst_, level_ + passed.count() * per_second_);
-    if (level_ < 1) return false;
-    level_ -= 1;
+    if (level_ < amount) return false;
+    level_ -= amount;
     return true;
   }
 

@@ -114,6 +114,10 @@ std::optional<Result<UserRef>> TokenAuthenticator::authenticate_now(const AuthRe
   return fail(Code::unauthorized, "bearer token is not known");
 }
 
+bool TokenAuthenticator::looks_at(std::string_view header) const {
+  return same_header(header, "authorization");
+}
+
 // --- anonymous and union
 // -----------------------------------------------------------------------------
 
@@ -154,6 +158,11 @@ Task<Result<UserRef>> UnionAuthenticator::authenticate(const AuthRequest& reques
     if (!outcome->has_value() && !wrong) wrong = std::move(outcome->error());
   }
   co_return without_user(std::move(wrong));
+}
+
+bool UnionAuthenticator::looks_at(std::string_view header) const {
+  return std::ranges::any_of(members_,
+                             [header](const auto& member) { return member->looks_at(header); });
 }
 
 }  // namespace fairlead::identity

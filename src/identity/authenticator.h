@@ -50,6 +50,12 @@ class Authenticator {
   // nullopt: ask authenticate().
   virtual std::optional<Result<UserRef>> authenticate_now(const AuthRequest& request) = 0;
   virtual Task<Result<UserRef>> authenticate(const AuthRequest& request);
+  // Whether the outcome may depend on a header of that name: what a server keeps of a request whose
+  // sender it will ask about again.
+  virtual bool looks_at(std::string_view header) const {
+    (void)header;
+    return false;
+  }
 };
 
 // Judged client certificates: verification happens once per certificate, not per request. Keyed by
@@ -113,6 +119,7 @@ class TokenAuthenticator final : public Authenticator {
   // next authenticator (TokenReview).
   void set_last(bool last) { last_ = last; }
   std::optional<Result<UserRef>> authenticate_now(const AuthRequest& request) override;
+  bool looks_at(std::string_view header) const override;
 
  private:
   TokenTable table_;
@@ -147,8 +154,7 @@ class RequestHeaderAuthenticator final : public Authenticator {
   explicit RequestHeaderAuthenticator(RequestHeaderOptions options);
   void set_options(RequestHeaderOptions options);
   std::optional<Result<UserRef>> authenticate_now(const AuthRequest& request) override;
-  // Whether the server must strip such a header before passing the request on or logging it.
-  bool is_identity_header(std::string_view name) const;
+  bool looks_at(std::string_view header) const override;
 
  private:
   CertificateCache::Entry judge(const std::string& pem, WallTime now) const;
@@ -170,6 +176,7 @@ class UnionAuthenticator final : public Authenticator {
                               bool allow_anonymous);
   std::optional<Result<UserRef>> authenticate_now(const AuthRequest& request) override;
   Task<Result<UserRef>> authenticate(const AuthRequest& request) override;
+  bool looks_at(std::string_view header) const override;
 
  private:
   Result<UserRef> without_user(std::optional<Error> wrong) const;
@@ -180,10 +187,5 @@ class UnionAuthenticator final : public Authenticator {
 // `user` with system:authenticated among its groups (the same object if it is there already or the
 // user is anonymous). Members call it when they make a User, so that it costs nothing per request.
 User with_authenticated_group(User user);
-
-// kubectl --as: the Impersonate-* headers; nullopt without. The server must then authorise the verb
-// "impersonate" on users, groups, uids and userextras for the caller, or refuse. Fails with invalid
-// for groups or extras without a user.
-Result<std::optional<User>> requested_impersonation(HeaderFields headers);
 
 }  // namespace fairlead::identity

@@ -167,9 +167,9 @@ TEST(RequestHeaderAuthenticator, believes_only_the_proxy) {
            {proxy,
             {{"X-Remote-User", "system:anonymous"}, {"X-Remote-Group", "system:unauthenticated"}}});
   EXPECT_FALSE(stranger->in_group(kAuthenticatedGroup));
-  EXPECT_TRUE(authenticator.is_identity_header("x-remote-USER"));
-  EXPECT_TRUE(authenticator.is_identity_header("X-Remote-Extra-anything"));
-  EXPECT_FALSE(authenticator.is_identity_header("X-Remote"));
+  EXPECT_TRUE(authenticator.looks_at("x-remote-USER"));
+  EXPECT_TRUE(authenticator.looks_at("X-Remote-Extra-anything"));
+  EXPECT_FALSE(authenticator.looks_at("X-Remote"));
 }
 
 // The aggregator's ConfigMap, as kube-apiserver publishes it.
@@ -261,19 +261,6 @@ TEST(UnionAuthenticator, fast_path_steps_aside) {
   Task<Result<UserRef>> task = both.authenticate(request);
   task.handle().resume();
   EXPECT_EQ(name_of(task.handle().promise().take()), "reviewed");
-}
-
-// Impersonation headers become a user; parts of them without a user are an error.
-TEST(Impersonation, headers) {
-  EXPECT_FALSE(must(requested_impersonation(Fields{{"Accept", "*/*"}})).has_value());
-  const Fields full{{"Impersonate-User", "jane"},
-                    {"Impersonate-Group", "dev"},
-                    {"Impersonate-Extra-scopes", "view"}};
-  const auto user = must(requested_impersonation(full));
-  ASSERT_TRUE(user.has_value());
-  EXPECT_EQ(user->name, "jane");
-  EXPECT_EQ(user->groups, (std::vector<std::string>{"dev", "system:authenticated"}));
-  EXPECT_FALSE(requested_impersonation(Fields{{"Impersonate-Group", "dev"}}));
 }
 
 }  // namespace

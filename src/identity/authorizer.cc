@@ -51,10 +51,9 @@ Decision decide_read(const Attributes& wanted, Verbs verb, std::string_view node
                      const NodeFacts& facts) {
   if (names_one(wanted)) {
     const Placement placement = facts.placement(node, wanted.namespace_, wanted.name);
-    if (placement == Placement::here) return Decision::allow();
-    // A watch outlives the answer: what is absent now may appear on another node.
-    if (placement == Placement::absent && verb != kWatch) return Decision::allow();
-    if (placement == Placement::elsewhere && verb != kWatch) {
+    // A watch of what is absent is asked again before it shows anything (apiserver/watch_right.h).
+    if (placement != Placement::elsewhere) return Decision::allow();
+    if (verb != kWatch) {
       const std::uint32_t vni = facts.network_of(wanted.namespace_, wanted.name);
       if (vni != 0 && facts.relevant(node, vni)) return Decision::allow();
     }
@@ -115,6 +114,17 @@ bool event_is_of(const Json& event, std::string_view node, bool must_say_so) {
   for (const std::string_view said : {host, instance})
     if (!said.empty() && said != node) return false;
   return !must_say_so || !host.empty() || !instance.empty();
+}
+
+// What keeps an object from being deleted, or has it deleted with another, is not for nodes to say
+// of their events: nobody could get rid of them.
+bool has_ties(const Json* event) {
+  if (!event) return false;
+  for (const std::string_view path : {"metadata.finalizers", "metadata.ownerReferences"}) {
+    const Json* list = wire::find(*event, path);
+    if (list && !list->is_null() && !(list->is_array() && list->get_array().empty())) return true;
+  }
+  return false;
 }
 
 // Whether it tells of what is on the node: an attachment there, or what has the node's name.
@@ -274,24 +284,14 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
     const bool own = (!current || event_is_of(*current, node, true)) &&
                      (!desired || event_is_of(*desired, node, false));
     if (!own) return Decision::deny("the event is another node's");
+    if (has_ties(desired))
+      return Decision::deny("a node's event may have neither finalizers nor owner references");
     const bool about_own = !desired || event_is_about(*desired, node, facts);
     return about_own ? Decision::allow() : Decision::deny("the event is about another node's");
   }
   const bool review =
       wanted.group == "authorization.k8s.io" || wanted.group == "authentication.k8s.io";
   return review ? Decision::allow() : Decision::deny("a node may not write this");
-}
-
-std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted) {
-  if (!wanted.user || wanted.group != kFairleadGroup || wanted.resource != "networkattachments" ||
-      names_one(wanted))
-    return std::nullopt;
-  const Roles roles = roles_of(*wanted.user);
-  if (roles.node.empty() || roles.admin || roles.viewer || roles.controller) return std::nullopt;
-  if (required_value(wanted, "spec.node") == roles.node) return std::nullopt;
-  const std::uint32_t vni = parse_vni(required_value(wanted, "status.addressVNI"));
-  if (vni == 0) return std::nullopt;
-  return RelevanceCondition{std::string(roles.node), vni};
 }
 
 }  // namespace fairlead::identity

@@ -6,7 +6,8 @@
 //
 // Some rights depend on the object (a node writes only the status of what runs on it). They are
 // judged twice: authorize() from what the request says and NodeFacts knows, then admit_write() with
-// the objects themselves, in the same transaction that writes. A server must call both.
+// the objects themselves, in the same transaction that writes. A server must call both, and ask
+// authorize() again before every event of an open watch: what is allowed follows what runs where.
 #pragma once
 
 #include <cstdint>
@@ -133,13 +134,5 @@ class UnionAuthorizer final : public Authorizer {
 // nothing is known about nodes. Pure.
 Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired,
                      const NodeFacts* facts);
-
-// A node's list or watch that is allowed only because a virtual network is relevant to the node:
-// the server must end the watch when NodeFacts::relevant(node, vni) becomes false.
-struct RelevanceCondition {
-  std::string node;
-  std::uint32_t vni = 0;
-};
-std::optional<RelevanceCondition> relevance_condition(const Attributes& wanted);
 
 }  // namespace fairlead::identity

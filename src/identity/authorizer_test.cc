@@ -167,7 +167,7 @@ TEST(RoleAuthorizer, node) {
           {{"get", kOurs, "networkattachments", "", "default", "unassigned"}, false},
           {{"get", kOurs, "networkattachments", "", "default", "absent"}, true},
           {{"watch", kOurs, "networkattachments", "", "default", "mine"}, true},
-          {{"watch", kOurs, "networkattachments", "", "default", "absent"}, false},
+          {{"watch", kOurs, "networkattachments", "", "default", "absent"}, true},
           {{"watch", kOurs, "networkattachments", "", "default", "neighbour"}, false},
           // A name selected from all namespaces is not one object.
           {{"list", kOurs, "networkattachments", "", "", "mine"}, false},
@@ -348,32 +348,6 @@ TEST(AdmitWrite, node_writes_only_its_own_objects) {
 
   EXPECT_FALSE(
       admit_write(attributes(node, {"update", "", "configmaps"}), &mine, &mine, &world).allowed);
-}
-
-// Only a node's watch of a network it shares is tied to relevance.
-TEST(RelevanceCondition, only_for_networks) {
-  const User node = node_user("n1"), viewer = member("v", {"fairlead:viewers"});
-  const Wish network{
-      "watch", kOurs, "networkattachments", "", "", "", {{"status.addressVNI", "5", true}}};
-  const Wish own{"watch",
-                 kOurs,
-                 "networkattachments",
-                 "",
-                 "",
-                 "",
-                 {{"spec.node", "n1", true}, {"status.addressVNI", "5", true}}};
-  const auto condition = relevance_condition(attributes(node, network));
-  ASSERT_TRUE(condition.has_value());
-  EXPECT_EQ(condition->node, "n1");
-  EXPECT_EQ(condition->vni, 5u);
-  Wish named = network;
-  named.name = "a";
-  EXPECT_TRUE(relevance_condition(attributes(node, named)));  // in all namespaces
-  named.namespace_ = "default";
-  EXPECT_FALSE(relevance_condition(attributes(node, named)));
-  EXPECT_FALSE(relevance_condition(attributes(node, own)));
-  EXPECT_FALSE(relevance_condition(attributes(viewer, network)));
-  EXPECT_FALSE(relevance_condition(attributes(node, {"watch", kOurs, "subnets"})));
 }
 
 // Denials read as Kubernetes words them.

@@ -1,4 +1,4 @@
-// Identity in headers: the aggregator's X-Remote-*, and Impersonate-*. Declared in authenticator.h.
+// Identity in headers: the aggregator's X-Remote-*. Declared in authenticator.h.
 #include <algorithm>
 #include <utility>
 
@@ -139,7 +139,7 @@ std::optional<Result<UserRef>> RequestHeaderAuthenticator::authenticate_now(
   return std::make_shared<const User>(with_authenticated_group(std::move(user)));
 }
 
-bool RequestHeaderAuthenticator::is_identity_header(std::string_view name) const {
+bool RequestHeaderAuthenticator::looks_at(std::string_view name) const {
   const auto listed = [name](const std::vector<std::string>& names) {
     return std::ranges::any_of(names,
                                [name](const auto& other) { return same_header(name, other); });
@@ -148,19 +148,6 @@ bool RequestHeaderAuthenticator::is_identity_header(std::string_view name) const
          listed(options_.uid_headers) ||
          std::ranges::any_of(options_.extra_prefixes,
                              [name](const auto& prefix) { return header_begins(name, prefix); });
-}
-
-Result<std::optional<User>> requested_impersonation(HeaderFields headers) {
-  User user;
-  user.name = first_value(headers, {"Impersonate-User"});
-  user.groups = all_values(headers, {"Impersonate-Group"});
-  user.uid = first_value(headers, {"Impersonate-Uid"});
-  add_extras(headers, "Impersonate-Extra-", user);
-  if (user.name.empty()) {
-    if (user.groups.empty() && user.uid.empty() && user.extra.empty()) return std::nullopt;
-    return fail(Code::invalid, "groups, uid or extras to impersonate, but no Impersonate-User");
-  }
-  return with_authenticated_group(std::move(user));
 }
 
 }  // namespace fairlead::identity

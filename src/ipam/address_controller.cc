@@ -79,20 +79,38 @@ void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFac
                        before->validated != after->validated || before->errors != after->errors;
   if (!matters) return;
   for (const std::string& key : index_.attachments_of_subnet(known.key())) queue_.add(key);
-  if (after) return;
-  // The transaction that removed it may have had room for only some of those that waited.
-  for (const SubnetFacts& other : index_.subnets_of(known.vni))
-    if (!other.validated) queue_.add(kSubnetMark + other.key());
+  // Those of other namespaces are not judged by the transaction that removed it, and of others it
+  // may have had room for only some.
+  if (!after) look_at_waiting_subnets(known.vni);
+}
+
+void AddressController::look_at_waiting_subnets(Vni vni) {
+  for (const SubnetFacts& subnet : index_.subnets_of(vni))
+    if (!subnet.validated) queue_.add(kSubnetMark + subnet.key());
 }
 
 void AddressController::notice_lock(const LockFacts* before, const LockFacts* after) {
-  if (after) return;
+  if (after) {
+    const bool released = !after->awaits.empty() && (!before || before->awaits.empty());
+    if (released) wake_claimants(*after);
+    return;
+  }
   wake(before->vni, before->ip);
+  // With the last lock of its namespace a virtual network is free for another one.
+  if (!index_.holds_addresses(before->vni, before->namespace_name))
+    look_at_waiting_subnets(before->vni);
   // If its attachment still is there, it needs its lock back.
   const std::string owner = before->namespace_name + "/" + before->owner_name;
   if (const AttachmentFacts* attachment = index_.attachment(owner);
       attachment && attachment->uid == before->owner)
     queue_.add(owner);
+}
+
+// Who wants that very address can say from now on that it is about to be free.
+void AddressController::wake_claimants(const LockFacts& released) {
+  const auto wanting = waiting_for_.find({released.vni, released.ip});
+  if (wanting == waiting_for_.end()) return;
+  for (const std::string& key : wanting->second) queue_.add(key);
 }
 
 void AddressController::wake(Vni vni, const Ip& freed) {
@@ -190,7 +208,7 @@ bool AddressController::holds(const Assignment& assignment) const {
   return assignment.vni != 0 && attachment->vni == assignment.vni &&
          attachment->ipv4 == text_of(assignment.ipv4) &&
          attachment->ipv6 == text_of(assignment.ipv6) && !assignment.needs_locks() &&
-         assignment.unused_locks.empty();
+         assignment.unused_locks.empty() && assignment.idle_locks.empty();
 }
 
 // All in one transaction; if that is refused, each by itself, so that one bad case holds up nobody.
@@ -259,6 +277,7 @@ std::vector<WriteItem> AddressController::items_for(const std::shared_ptr<Assign
     if (part && part->lock_uid.empty()) items.push_back(lock_item(assignment, v4));
   }
   items.push_back(status_item(assignment));
+  for (const std::string& key : assignment->idle_locks) items.push_back(regain_item(key));
   for (const std::string& key : assignment->unused_locks)
     items.push_back(release_item(assignment, key));
   const bool loses_address = assignment->vni == 0 && assignment->before.vni != 0;
@@ -282,6 +301,24 @@ WriteItem AddressController::idle_item(const std::string& lock_key) {
     Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
     wire::member_object(wire::member_object(change.object.get_object(), "metadata"),
                         "labels")[kIdleLabel] = since;
+    return change;
+  };
+  return item;
+}
+
+WriteItem AddressController::regain_item(const std::string& lock_key) {
+  const std::size_t slash = lock_key.find('/');
+  WriteItem item{.kind = &index_.locks(),
+                 .namespace_name = lock_key.substr(0, slash),
+                 .name = lock_key.substr(slash + 1)};
+  item.plan = [](const Json* live) -> Answer<Change> {
+    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty())
+      return Change{.kind = Change::Kind::none};
+    Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
+    JsonObject& labels =
+        wire::member_object(wire::member_object(change.object.get_object(), "metadata"), "labels");
+    labels.erase(kIdleLabel);
+    labels[kRegainedLabel] = "true";
     return change;
   };
   return item;
@@ -403,7 +440,9 @@ Task<Answer<>> AddressController::look_again_at_subnet(std::string key) {
   if (!subnet || subnet->validated) co_return Answer<>{};
   std::vector<SubnetFacts> others = index_.subnets_of(subnet->vni);
   std::erase_if(others, [&key](const SubnetFacts& other) { return other.key() == key; });
-  if (!conflicts(*subnet, others).empty()) co_return Answer<>{};
+  const std::vector<std::string> errors =
+      conflicts(*subnet, others, index_.namespaces_holding(subnet->vni));
+  if (!errors.empty() && errors == subnet->errors) co_return Answer<>{};
   WriteItem item{
       .kind = &index_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
   item.plan = [](const Json* live) -> Answer<Change> {

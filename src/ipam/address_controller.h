@@ -59,6 +59,8 @@ class AddressController {
   void enqueue_all();
   void wake(Vni vni, const Ip& freed);
   void wake_one(const std::string& subnet_key);
+  void wake_claimants(const LockFacts& released);
+  void look_at_waiting_subnets(Vni vni);
   void no_longer_waits(const std::string& subnet_key, const std::string& attachment_key);
   bool has_room(const SubnetFacts& subnet);
 
@@ -73,6 +75,7 @@ class AddressController {
   apiserver::WriteItem release_item(const std::shared_ptr<Assignment>& assignment,
                                     const std::string& lock_key);
   apiserver::WriteItem idle_item(const std::string& lock_key);
+  apiserver::WriteItem regain_item(const std::string& lock_key);
   apiserver::WriteItem status_item(const std::shared_ptr<Assignment>& assignment);
   void wait_for_address(const Assignment& assignment);
 

@@ -91,7 +91,7 @@ TEST(AddressInterlock, WhatCannotBeGivenAtOnceIsLeftToTheController) {
     const Json* errors = wire::find(object, "status.errors.ipam");
     return errors ? wire::encode_json(*errors) : "";
   };
-  EXPECT_NE(problem("rival").find("is taken by another attachment"), std::string::npos);
+  EXPECT_NE(problem("rival").find("is taken by attachment fixed"), std::string::npos);
   EXPECT_NE(problem("outside").find("is not an address that subnet s"), std::string::npos);
   EXPECT_NE(problem("late").find("no IPv4 address available"), std::string::npos);
 }

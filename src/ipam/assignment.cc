@@ -52,12 +52,15 @@ class Choice {
       return std::nullopt;
     }
     if (auto claimed = claim(*ip)) return claimed;
-    const LockFacts* lock = index_.lock_at(subnet_.vni, *ip);
-    assignment_.errors.push_back(lock && lock->deleting
-                                     ? fixed + " is not free yet: it was released a moment ago"
-                                     : fixed + " is taken by another attachment");
+    assignment_.errors.push_back(fixed + whose(index_.lock_at(subnet_.vni, *ip)));
     assignment_.wanted.push_back(*ip);
     return std::nullopt;
+  }
+
+  std::string whose(const LockFacts* lock) const {
+    if (lock && !lock->awaits.empty()) return " is not free yet: it was released a moment ago";
+    const bool visible = lock && lock->namespace_name == attachment_.namespace_name;
+    return " is taken by " + (visible ? "attachment " + lock->owner_name : "another attachment");
   }
 
   std::optional<Assigned> keep() {
@@ -139,6 +142,7 @@ Assignment decide(NetworkIndex& index, const AttachmentFacts& attachment,
                         .before = attachment,
                         .errors = {},
                         .unused_locks = {},
+                        .idle_locks = {},
                         .wanted = {},
                         .subnet_written = {}};
   const SubnetFacts* subnet = index.subnet(assignment.subnet);
@@ -160,8 +164,9 @@ Assignment decide(NetworkIndex& index, const AttachmentFacts& attachment,
   for (const std::string& key : index.locks_of(attachment.uid)) {
     const LockFacts* lock = index.lock(key);
     const auto& used = lock->ip.is_v4() ? assignment.ipv4 : assignment.ipv6;
-    if (!(used && used->lock_uid == lock->uid) && !lock->deleting)
-      assignment.unused_locks.push_back(key);
+    const bool uses = used && used->lock_uid == lock->uid;
+    if (uses && lock->idle) assignment.idle_locks.push_back(key);
+    if (!uses && !lock->deleting) assignment.unused_locks.push_back(key);
   }
   if (assignment.ipv4 || assignment.ipv6) {
     assignment.vni = subnet->vni;

@@ -34,6 +34,7 @@ struct Assignment {
   std::vector<std::string> errors;        // for status.errors.ipam
   bool node_known = true;                 // an agent has reported from there
   std::vector<std::string> unused_locks;  // keys
+  std::vector<std::string> idle_locks;    // keys, of those it uses again
   bool exhausted = false;                 // the subnet is full: wait for any address …
   std::vector<Ip> wanted;                 // … or for these, which others hold
   std::string subnet_written;             // for status.subnetCreationTime

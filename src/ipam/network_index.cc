@@ -35,12 +35,16 @@ std::optional<Cidr> block(std::string_view text) {
   return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
+std::size_t place_of_field(const resource::Kind& kind, std::string_view path) {
+  for (std::size_t i = 0; i < kind.selectable.size(); ++i)
+    if (kind.selectable[i] == path) return i;
+  CHECK(false && "a field that is not selectable");
+  return 0;
+}
+
 // The value of a selectable field, which the cache has at hand.
 std::string_view field(const resource::Kind& kind, const Object& object, std::string_view path) {
-  for (std::size_t i = 0; i < kind.selectable.size(); ++i)
-    if (kind.selectable[i] == path) return object.fields[i];
-  CHECK(false && "a field that is not selectable");
-  return {};
+  return object.fields[place_of_field(kind, path)];
 }
 
 }  // namespace
@@ -59,6 +63,7 @@ NetworkIndex::NetworkIndex(const resource::Catalog& catalog, watchcache::WatchCa
       attachments_(catalog.find("fairlead.dev", "v1alpha1", "networkattachments")),
       locks_(catalog.find("fairlead.dev", "v1alpha1", "iplocks")),
       reports_(catalog.find("fairlead.dev", "v1alpha1", "nodereports")),
+      silent_since_field_(place_of_field(*reports_, "silentSince")),
       cache_(cache) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
@@ -122,6 +127,7 @@ std::optional<LockFacts> NetworkIndex::lock_facts(const Object& object) const {
                   .place = object.place,
                   .deleting = object.deleting,
                   .idle = object.has_label(kIdleLabel),
+                  .regained = object.has_label(kRegainedLabel),
                   .awaits = {}};
   if (!object.deleting) return facts;
   JsonArena memory(2 * object.json.size());
@@ -282,7 +288,13 @@ void NetworkIndex::take_in_lock(const std::string& key, const ObjectRef& after) 
   }
   // A change of the same lock must not free its address in between.
   if (before) forget_version(*before);
-  if (before && !facts) note_lock(*before, false);
+  if (before && !facts) {
+    note_lock(*before, false);
+    auto& counts = locks_by_namespace_[before->vni];
+    if (--counts[before->namespace_name] == 0) counts.erase(before->namespace_name);
+    if (counts.empty()) locks_by_namespace_.erase(before->vni);
+  }
+  if (!before && facts) ++locks_by_namespace_[facts->vni][facts->namespace_name];
   const LockFacts* now = nullptr;
   if (facts) {
     now = &lock_by_key_.insert_or_assign(key, std::move(*facts)).first->second;
@@ -306,6 +318,7 @@ void NetworkIndex::rebuild() {
   idle_by_vni_.clear();
   held_by_vni_.clear();
   nodes_by_vni_.clear();
+  locks_by_namespace_.clear();
   taken_.clear();
   macs_.clear();
   mac_of_.clear();
@@ -365,6 +378,18 @@ const LockFacts* NetworkIndex::lock_at(Vni vni, const Ip& ip) const {
   return found == locks_by_address_.end() ? nullptr : lock(*found->second.begin());
 }
 
+std::set<std::string> NetworkIndex::namespaces_holding(Vni vni) const {
+  std::set<std::string> namespaces;
+  if (const auto found = locks_by_namespace_.find(vni); found != locks_by_namespace_.end())
+    for (const auto& [name, count] : found->second) namespaces.insert(name);
+  return namespaces;
+}
+
+bool NetworkIndex::holds_addresses(Vni vni, const std::string& namespace_name) const {
+  const auto found = locks_by_namespace_.find(vni);
+  return found != locks_by_namespace_.end() && found->second.contains(namespace_name);
+}
+
 std::string NetworkIndex::node_of(const LockFacts& lock) const {
   const AttachmentFacts* owner = attachment(lock.namespace_name + "/" + lock.owner_name);
   return owner && owner->uid == lock.owner ? owner->node : std::string();
@@ -382,15 +407,17 @@ std::set<std::string> NetworkIndex::carriers(Vni vni) const {
 }
 
 // Whoever came after `after` holds a lock that was made since, or has released one since: locks are
-// written when they are made and when they are released, and not in between.
+// written when they are made and when they are released. One that was written in between, because
+// its attachment lost the address, may have been made at any time before: it counts.
 std::set<std::string> NetworkIndex::came_between(Vni vni, store::Revision after,
                                                  store::Revision before) const {
   std::set<std::string> nodes;
   if (const auto found = held_by_vni_.find(vni); found != held_by_vni_.end()) {
     const auto& held = found->second;
     for (auto at = held.lower_bound({after + 1, 0}); at != held.end(); ++at) {
-      if (at->first.revision >= before) break;
-      nodes.insert(node_of(*lock(at->second)));
+      const LockFacts& held_lock = *lock(at->second);
+      const bool rewritten = held_lock.idle || held_lock.regained;
+      if (at->first.revision < before || rewritten) nodes.insert(node_of(held_lock));
     }
   }
   for (const LockFacts* lock : released(vni))

@@ -35,6 +35,9 @@ inline constexpr std::string_view kDecidedAnnotation = "fairlead.dev/decided-at"
 // since when. Written in the transaction that took the address away, and by nobody afterwards, so
 // that the lock's place is that moment.
 inline constexpr std::string_view kIdleLabel = "fairlead.dev/idle-since";
+// A label of a lock whose attachment had lost its address and has it back: it was written since it
+// was made, so its place does not tell when that was.
+inline constexpr std::string_view kRegainedLabel = "fairlead.dev/regained";
 // Keeps a lock until its quarantine is over, whoever deletes it.
 inline constexpr std::string_view kQuarantineFinalizer = "fairlead.dev/quarantine";
 
@@ -69,6 +72,7 @@ struct LockFacts {
   store::Place place;     // of the latest write
   bool deleting = false;  // released, or somebody asked for it
   bool idle = false;      // see kIdleLabel
+  bool regained = false;  // see kRegainedLabel
   // Of a released one; see the annotations above.
   std::vector<std::string> awaits;
   std::string node;
@@ -90,6 +94,8 @@ class NetworkIndex {
   const resource::Kind& attachments() const { return *attachments_; }
   const resource::Kind& locks() const { return *locks_; }
   const resource::Kind& reports() const { return *reports_; }
+  // The place of silentSince among the fields of a NodeReport.
+  std::size_t silent_since_field() const { return silent_since_field_; }
   watchcache::WatchCache& cache() const { return cache_; }
 
   // By "namespace/name"; null: there is none.
@@ -102,6 +108,9 @@ class NetworkIndex {
   const std::set<std::string>& attachments_of_subnet(std::string_view subnet_key) const;
   const std::set<std::string>& locks_of(std::string_view attachment_uid) const;
   const LockFacts* lock_at(Vni vni, const Ip& ip) const;
+  // The namespaces that have locks in the network, released ones included.
+  std::set<std::string> namespaces_holding(Vni vni) const;
+  bool holds_addresses(Vni vni, const std::string& namespace_name) const;
   // Nodes that carry the network, or may still: those with attachments that have an address in it,
   // and those whose attachments lost theirs (last_loss).
   std::set<std::string> carriers(Vni vni) const;
@@ -150,6 +159,7 @@ class NetworkIndex {
   const resource::Kind* attachments_;
   const resource::Kind* locks_;
   const resource::Kind* reports_;
+  std::size_t silent_since_field_;
   watchcache::WatchCache& cache_;
   std::vector<Listener> listeners_;
 
@@ -164,6 +174,7 @@ class NetworkIndex {
   std::map<Vni, std::set<std::string>> idle_by_vni_;
   std::map<Vni, std::map<store::Place, std::string>> held_by_vni_;  // not released, by when written
   std::map<Vni, std::map<std::string, std::size_t>> nodes_by_vni_;
+  std::map<Vni, std::map<std::string, std::size_t>> locks_by_namespace_;
   std::map<std::pair<Vni, bool>, AddressSet> taken_;
   std::map<std::pair<Vni, Mac>, std::size_t> macs_;  // of attachments without an IPv4 address
   KeyMap<std::pair<Vni, Mac>> mac_of_;               // the same, by attachment

@@ -149,6 +149,25 @@ Task<void> QuarantineKeeper::run() {
   co_await scope.join();
 }
 
+std::vector<std::string> QuarantineKeeper::reporting_nodes() const {
+  std::vector<std::string> nodes;
+  for (const auto& [node, applied] : applied_) nodes.push_back(node);
+  return nodes;
+}
+
+Task<Result<>> QuarantineKeeper::forget_node(std::string node) {
+  apiserver::WriteItem item{.kind = &index_.reports(), .namespace_name = {}, .name = node};
+  item.plan = [](const Json* live) -> Answer<Change> {
+    return Change{.kind = live ? Change::Kind::erase : Change::Kind::none};
+  };
+  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
+  if (!written) co_return fail(Code::unavailable, written.error().message);
+  if (written->change == Change::Kind::erase)
+    log::info("node is gone: its report is deleted, no released address waits for it",
+              {{"node", node}});
+  co_return Result<>{};
+}
+
 Task<void> QuarantineKeeper::work() {
   for (;;) {
     const Result<std::string> key = co_await queue_.take();

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apiserver/object_writer.h"
 #include "client/work_queue.h"
@@ -30,6 +31,11 @@ class QuarantineKeeper {
 
   // Until cancelled.
   Task<void> run();
+
+  // The nodes that released addresses may wait for: those with a NodeReport.
+  std::vector<std::string> reporting_nodes() const;
+  // The node is gone for good: its NodeReport goes, and nothing waits for it any more.
+  Task<Result<>> forget_node(std::string node);
 
  private:
   struct Applied {

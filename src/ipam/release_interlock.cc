@@ -35,6 +35,33 @@ apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
   return {};
 }
 
+namespace {
+
+// A user asks for it to go; taking the last finalizer away from one that is going is not that.
+bool asks_for_deletion(const apiserver::Admission::Proposal& proposal) {
+  const auto going = [](const Json& lock) {
+    return !wire::find_string(lock, "metadata.deletionTimestamp").empty();
+  };
+  return proposal.attributes && !going(*proposal.live) &&
+         (!proposal.desired || going(*proposal.desired));
+}
+
+}  // namespace
+
+// A lock goes with its attachment: until then its address is in use.
+apiserver::Answer<> ReleaseInterlock::refuse_if_held(const Proposal& proposal,
+                                                     const LockFacts& lock) const {
+  const std::string holder = lock.namespace_name + "/" + lock.owner_name;
+  const watchcache::ObjectRef attachment = index_.cache().of(index_.attachments()).find(holder);
+  if (!attachment || attachment->uid != lock.owner || attachment->deleting) return {};
+  const std::string why = lock.idle ? " is kept for NetworkAttachment " + holder +
+                                          ", which lost it with its Subnet and may get it back"
+                                    : " is in use by NetworkAttachment " + holder;
+  return apimachinery::refuse(
+      apimachinery::conflict(apimachinery::group_resource(proposal.kind), proposal.name,
+                             lock.ip.to_string() + why + "; delete that to release it"));
+}
+
 apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal,
                                                  store::Transaction& transaction) const {
   if (!proposal.live) return {};
@@ -48,13 +75,17 @@ apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal,
       compare_silent(index_, nodes_to_await(index_, lock->vni, owner->decode()).silent,
                      transaction);
   }
+  if (lock && asks_for_deletion(proposal))
+    if (apiserver::Answer<> free = refuse_if_held(proposal, *lock); !free) return free;
   // When it was released, or lost its address, is when it was last written: a later write would
   // move that moment.
   if (!proposal.attributes || !proposal.desired) return {};
   if (!lock || (lock->awaits.empty() && !lock->idle)) return {};
-  return apimachinery::refuse(
-      apimachinery::conflict(apimachinery::group_resource(proposal.kind), proposal.name,
-                             "the address is being released; take its finalizer away to force it"));
+  return apimachinery::refuse(apimachinery::conflict(
+      apimachinery::group_resource(proposal.kind), proposal.name,
+      lock->awaits.empty() ? "its attachment lost the address with its Subnet; nobody else writes "
+                             "it until that one is back or the attachment is gone"
+                           : "the address is being released; take its finalizer away to force it"));
 }
 
 }  // namespace fairlead::ipam

@@ -18,6 +18,7 @@ class ReleaseInterlock final : public apiserver::Admission {
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
+  apiserver::Answer<> refuse_if_held(const Proposal& proposal, const LockFacts& lock) const;
   apiserver::Answer<> admit_lock(const Proposal& proposal, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;

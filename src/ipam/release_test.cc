@@ -157,5 +157,34 @@ TEST(Release, NobodyWaitsForGhosts) {
   EXPECT_EQ(world.awaits(ip), "-");
 }
 
+// What waits for a node that is gone for good is free once the node is forgotten, and not before.
+TEST(Release, AForgottenNodeIsNotWaitedFor) {
+  Networks world;
+  world.attach("x", "n1", "low");
+  world.attach("y", "n2", "low");
+  world.place("x", "192.0.2.1");
+  const std::string ip = world.status("x", "ipv4");
+  world.remove("networkattachments/x");
+  ASSERT_EQ(world.awaits(ip), "n1,n2");
+  QuarantineKeeper& quarantine = world.networks.quarantine();
+  EXPECT_EQ(quarantine.reporting_nodes(), (std::vector<std::string>{"n1", "n2"}));
+  const auto forget = [&](const char* node) {
+    std::optional<Result<>> outcome;
+    const auto task = [](QuarantineKeeper& keeper, const char* name,
+                         std::optional<Result<>>& told) -> Task<void> {
+      told = co_await keeper.forget_node(name);
+    };
+    world.controllers.spawn(task(quarantine, node, outcome));
+    world.runtime.advance(1s);
+    EXPECT_TRUE(outcome && *outcome);
+  };
+  forget("n1");
+  EXPECT_EQ(world.awaits(ip), "n1,n2");  // n2 has not dropped it
+  forget("n2");
+  EXPECT_EQ(world.awaits(ip), "-");
+  forget("n2");  // once more: nothing to do
+  EXPECT_TRUE(quarantine.reporting_nodes().empty());
+}
+
 }  // namespace
 }  // namespace fairlead::ipam

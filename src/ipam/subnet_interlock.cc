@@ -67,7 +67,8 @@ Answer<> SubnetInterlock::judge(const Proposal& proposal, store::Transaction& tr
                            .errors = {}};
   std::vector<SubnetFacts> others = index_.subnets_of(subnet.vni);
   std::erase_if(others, [&](const SubnetFacts& other) { return other.key() == subnet.key(); });
-  const std::vector<std::string> errors = conflicts(subnet, others);
+  const std::vector<std::string> errors =
+      conflicts(subnet, others, index_.namespaces_holding(subnet.vni));
   set_status(proposal.kind, desired, errors.empty(), errors, runtime_.wall_now());
   return guard(proposal, subnet.vni, transaction);
 }
@@ -79,7 +80,11 @@ Answer<> SubnetInterlock::let_others_follow(const Proposal& proposal,
   const std::string key = std::string(proposal.namespace_name) + "/" + std::string(proposal.name);
   std::vector<SubnetFacts> others = index_.subnets_of(vni);
   std::erase_if(others, [&](const SubnetFacts& other) { return other.key() == key; });
-  std::vector<Judgement> judgements = judge_again(std::move(others));
+  // Addresses that this server has not seen yet may have been given until now: whether the network
+  // is free for another namespace is decided when the Subnet is gone (AddressController).
+  std::set<std::string> holders = index_.namespaces_holding(vni);
+  holders.emplace(proposal.namespace_name);
+  std::vector<Judgement> judgements = judge_again(std::move(others), holders);
   if (judgements.size() > kMostFollowers) judgements.resize(kMostFollowers);
   for (const Judgement& judgement : judgements) {
     const watchcache::ObjectRef object = index_.cache().of(proposal.kind).find(judgement.key);

@@ -3,7 +3,8 @@
 // VNI, so of two rivals that come at once one is decided after the other, on any number of servers.
 //
 // A Subnet that conflicts is accepted and told in its status who is in the way; when that one goes,
-// the same transaction validates whoever waited longest. Nobody else writes a Subnet's status.
+// the same transaction validates whoever of its namespace waited longest. Those of other namespaces
+// follow once nothing of the old one is left in the network. Nobody else writes a Subnet's status.
 #pragma once
 
 #include "apiserver/object_writer.h"

@@ -15,8 +15,12 @@ std::optional<std::string> overlap(const std::optional<Cidr>& block,
 }  // namespace
 
 std::vector<std::string> conflicts(const SubnetFacts& subnet,
-                                   const std::vector<SubnetFacts>& others) {
+                                   const std::vector<SubnetFacts>& others,
+                                   const std::set<std::string>& holders) {
   std::vector<std::string> errors;
+  for (const std::string& holder : holders)
+    if (holder != subnet.namespace_name)
+      errors.push_back("same VNI but namespace " + holder + " still holds addresses of it");
   for (const SubnetFacts& other : others) {
     if (!other.validated) continue;
     if (other.namespace_name != subnet.namespace_name)
@@ -29,14 +33,15 @@ std::vector<std::string> conflicts(const SubnetFacts& subnet,
   return errors;
 }
 
-std::vector<Judgement> judge_again(std::vector<SubnetFacts> subnets) {
+std::vector<Judgement> judge_again(std::vector<SubnetFacts> subnets,
+                                   const std::set<std::string>& holders) {
   std::ranges::sort(subnets, {}, [](const SubnetFacts& s) {
     return std::tuple(s.created_at, s.namespace_name, s.name);
   });
   std::vector<Judgement> changed;
   for (SubnetFacts& subnet : subnets) {
     if (subnet.validated) continue;
-    std::vector<std::string> errors = conflicts(subnet, subnets);
+    std::vector<std::string> errors = conflicts(subnet, subnets, holders);
     const bool validated = errors.empty();
     if (!validated && errors == subnet.errors) continue;
     subnet.validated = validated;

@@ -1,6 +1,9 @@
 // Which Subnets of a virtual network may be used: within a VNI, blocks are disjoint and all are in
 // one namespace. Pure.
 //
+// A virtual network also belongs to the namespace that still has addresses in it: a Subnet that is
+// deleted and made again finds it where it left it.
+//
 // The rule that makes the outcome the same for everybody: what was validated stays validated; a
 // newcomer is validated if it conflicts with none of those; when one goes, those that wait are
 // looked at again, oldest first.
@@ -8,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,9 +38,12 @@ struct SubnetFacts {
 };
 
 // Why `subnet` cannot be used beside those of `others` that are validated; empty: it can. Sorted.
-// REQUIRES: all have its VNI; it is not among them.
+// `holders`: the namespaces that hold addresses of the virtual network, in use, idle or not yet
+// dropped by every node. Until they are gone it is theirs, whether they have a Subnet there or not:
+// their nodes may still carry it. REQUIRES: all have its VNI; it is not among them.
 std::vector<std::string> conflicts(const SubnetFacts& subnet,
-                                   const std::vector<SubnetFacts>& others);
+                                   const std::vector<SubnetFacts>& others,
+                                   const std::set<std::string>& holders);
 
 // What the status of one subnet becomes.
 struct Judgement {
@@ -45,6 +52,7 @@ struct Judgement {
   std::vector<std::string> errors;
 };
 // The subnets of one VNI after one of them went: those whose status changes.
-std::vector<Judgement> judge_again(std::vector<SubnetFacts> subnets);
+std::vector<Judgement> judge_again(std::vector<SubnetFacts> subnets,
+                                   const std::set<std::string>& holders);
 
 }  // namespace fairlead::ipam

@@ -33,10 +33,13 @@ VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Cata
       releases_(runtime, index_),
       addresses_(runtime, index_, writer, events_, metrics, of(queues, "ipam")),
       address_interlock_(runtime, index_, addresses_),
+      readiness_(runtime, index_, events_),
+      readiness_keeper_(runtime, index_, writer),
       quarantine_(runtime, index_, writer, of(queues, "quarantine")) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);
   writer.add_admission(address_interlock_);
+  writer.add_admission(readiness_);  // last: it looks at what the others decided
   metrics.gauge_of("fairlead_ipam_released_locks",
                    "Addresses that were released and wait for nodes to drop them.",
                    [this] { return static_cast<double>(index_.released(0).size()); });
@@ -52,6 +55,7 @@ Task<void> VirtualNetworks::run() {
   runtime::Scope scope(runtime_);
   scope.spawn(addresses_.run());
   scope.spawn(quarantine_.run());
+  scope.spawn(readiness_keeper_.run());
   scope.spawn(events_.run());
   co_await scope.join();
 }

@@ -14,6 +14,8 @@
 #include "ipam/address_interlock.h"
 #include "ipam/network_index.h"
 #include "ipam/quarantine_keeper.h"
+#include "ipam/readiness_interlock.h"
+#include "ipam/readiness_keeper.h"
 #include "ipam/release_interlock.h"
 #include "ipam/stored_events.h"
 #include "ipam/subnet_interlock.h"
@@ -31,6 +33,9 @@ class VirtualNetworks {
   Task<void> run();
 
   const NetworkIndex& index() const { return index_; }
+  // For others who tell of what happens.
+  client::EventRecorder& events() { return events_; }
+  QuarantineKeeper& quarantine() { return quarantine_; }
 
  private:
   runtime::Runtime& runtime_;
@@ -42,6 +47,8 @@ class VirtualNetworks {
   ReleaseInterlock releases_;
   AddressController addresses_;
   AddressInterlock address_interlock_;
+  ReadinessInterlock readiness_;
+  ReadinessKeeper readiness_keeper_;
   QuarantineKeeper quarantine_;
 };
 

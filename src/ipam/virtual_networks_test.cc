@@ -278,7 +278,7 @@ TEST(Addresses, FixedOnesAreGivenOrRefused) {
   } cases[] = {
       {"four", "10.0.0.2", "", ""},
       {"four", "10.0.0.254", "", ""},
-      {"four", "10.0.0.2", "", "10.0.0.2 is taken by another attachment"},
+      {"four", "10.0.0.2", "", "10.0.0.2 is taken by attachment a0"},
       {"four", "10.0.0.0", "",
        "10.0.0.0 is not an address that subnet four (10.0.0.0/24) can give"},
       {"four", "10.0.0.255", "",
@@ -289,12 +289,12 @@ TEST(Addresses, FixedOnesAreGivenOrRefused) {
       {"six", "10.0.0.2", "", "10.0.0.2 cannot be given: subnet six has no IPv4 block"},
       {"six", "", "fd00::2", ""},
       {"six", "", "fd00::ffff:ffff:ffff:ffff", ""},
-      {"six", "", "fd00::2", "fd00::2 is taken by another attachment"},
+      {"six", "", "fd00::2", "fd00::2 is taken by attachment a8"},
       {"six", "", "fd00::", "fd00:: is not an address that subnet six (fd00::/64) can give"},
       {"six", "", "fd00:0:0:1::2",
        "fd00:0:0:1::2 is not an address that subnet six (fd00::/64) can give"},
       {"both", "10.0.0.8", "fd00::1", ""},
-      {"both", "10.0.0.9", "fd00::1", "fd00::1 is taken by another attachment"},
+      {"both", "10.0.0.9", "fd00::1", "fd00::1 is taken by attachment a13"},
       {"both", "10.0.0.9", "", ""},
       {"both", "10.0.0.10", "", "no IPv6 address available in subnet default/both (fd00::/127)"},
   };
@@ -394,6 +394,7 @@ TEST(Addresses, UnknownNodesAreTold) {
 // What becomes of an attachment is told; the same again is counted, not told anew.
 TEST(Events, TellWhatBecameOfAttachments) {
   Networks cluster;
+  cluster.begin_reports("n1");
   cluster.attach("a", "n1", "10.0.0.5");
   EXPECT_EQ(cluster.events("NetworkAttachment", "a"),
             std::vector<std::string>{"NoAddress ×1: Subnet s does not exist"});
@@ -407,7 +408,7 @@ TEST(Events, TellWhatBecameOfAttachments) {
   EXPECT_EQ(told, assigned);
   cluster.attach("rival", "n1", "10.0.0.5");
   EXPECT_EQ(cluster.events("NetworkAttachment", "rival"),
-            std::vector<std::string>{"AddressTaken ×1: 10.0.0.5 is taken by another attachment"});
+            std::vector<std::string>{"AddressTaken ×1: 10.0.0.5 is taken by attachment a"});
   for (const char* name : {"b", "c", "d", "e", "f"}) cluster.attach(name, "n1");
   EXPECT_EQ(
       cluster.events("NetworkAttachment", "f"),
@@ -431,6 +432,7 @@ TEST(Events, TellOfSubnetConflicts) {
 // However many attachments are made at once, few events are written for them.
 TEST(Events, AreFewHoweverMuchHappens) {
   Networks cluster;
+  cluster.begin_reports("n1");
   cluster.subnet("s", "10.0.0.0/16");
   for (int i = 0; i < 500; ++i)
     cluster.create(fmt::format("{}/networkattachments", kOurs),

@@ -79,6 +79,15 @@ Daemon ovs_daemon(const LabSettings& settings, std::uint32_t host, const std::st
 
 }  // namespace
 
+std::string default_folder(const std::string& name) { return "/run/fairlead-" + name; }
+
+std::string command_for(const LabSettings& settings, const std::string& command) {
+  std::string text = "fairlead lab " + command;
+  if (settings.name != LabSettings{}.name) text += " --name " + settings.name;
+  if (settings.folder != default_folder(settings.name)) text += " --dir " + settings.folder;
+  return text;
+}
+
 Result<> check(const LabSettings& settings) {
   const bool plain = !settings.name.empty() && settings.name.size() <= 8 &&
                      std::ranges::all_of(settings.name, [](char c) {

@@ -39,6 +39,12 @@ struct LabSettings {
   std::vector<std::string> allowed_programs;  // as hooks, on every host
 };
 
+// Where a lab of that name keeps its files unless it is told otherwise.
+std::string default_folder(const std::string& name);
+
+// "fairlead lab down --name two": what to type for this lab.
+std::string command_for(const LabSettings& settings, const std::string& command);
+
 // Fails with invalid and names the flag.
 Result<> check(const LabSettings& settings);
 

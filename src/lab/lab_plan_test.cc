@@ -9,6 +9,17 @@ namespace {
 
 LabSettings settings() { return {.folder = "/run/l", .program = "/bin/fairlead"}; }
 
+// What a user is told to type concerns this lab and no other.
+TEST(LabPlan, CommandsNameTheLab) {
+  LabSettings lab = settings();
+  lab.folder = default_folder("lab");
+  EXPECT_EQ(command_for(lab, "down"), "fairlead lab down");
+  lab.name = "two";
+  EXPECT_EQ(command_for(lab, "down"), "fairlead lab down --name two --dir /run/fairlead-lab");
+  lab.folder = default_folder("two");
+  EXPECT_EQ(command_for(lab, "status"), "fairlead lab status --name two");
+}
+
 TEST(LabPlan, RefusesWhatCannotBeMadeAndNamesTheFlag) {
   const auto problem = [](auto change) {
     LabSettings wrong = settings();

@@ -1,16 +1,16 @@
 // `fairlead agent`: flags → lock → fabric → agent → until a signal.
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
-#include "base/log.h"
 #include "program/agent_config.h"
+#include "program/agent_run.h"
+#include "program/announce.h"
 #include "program/commands.h"
 #include "program/fabric_choice.h"
 #include "program/host_claim.h"
-#include "program/join_client.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
 #include "runtime/epoll_processes.h"
@@ -20,56 +20,20 @@
 namespace fairlead::program {
 namespace {
 
-constexpr Duration kRenewalInterval = 1h;
-constexpr Duration kGiveBackInterval = 30s;
 constexpr const char* kClaims = "/run/fairlead/agents.lock";
+constexpr std::string_view kProgram = "fairlead agent";
 
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead agent: %s\n", error.message.c_str());
-  return 1;
-}
-
-Task<void> tell_when_ready(AgentProgram& program, std::string fabric) {
-  const Result<> ready = co_await program.agent().wait_ready();
-  if (!ready) co_return;
+void tell_ready(AgentProgram& program, const std::string& fabric) {
   const std::optional<runtime::Endpoint> at = program.metrics_address();
-  std::printf("fairlead agent ready, fabric %s, %zu attachments here, metrics %s\n", fabric.c_str(),
-              program.agent().view().local_count(),
-              at ? ("http://" + at->to_string() + "/metrics").c_str() : "none");
-  std::fflush(stdout);
+  const std::string metrics = at ? "http://" + at->to_string() + "/metrics" : "none";
+  const std::size_t attachments = program.agent().view().local_count();
+  announce(kProgram,
+           ", fabric " + fabric + ", " + std::to_string(attachments) +
+               " attachments here, metrics " + metrics,
+           {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
 }
 
-// An agent is on every node, and mostly has nothing to do.
-Task<void> stay_small(runtime::Runtime& runtime, AgentProgram& program) {
-  Result<> awake = co_await program.agent().wait_ready();
-  while (awake) {
-    give_back_memory();
-    awake = co_await runtime::sleep(runtime, kGiveBackInterval);
-  }
-}
-
-// A joined node's certificate is renewed when it is due. Files are read again in any case: somebody
-// else may renew those that --kubeconfig names. New credentials count from the next connection on.
-Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, AgentFlags flags) {
-  for (;;) {
-    if (Result<> slept = co_await runtime::sleep(runtime, kRenewalInterval); !slept) co_return;
-    if (!flags.join_dir.empty()) {
-      JoinClient client(runtime, {.folder = flags.join_dir},
-                        [](const std::string& text) { log::info("renewal", {{"told", text}}); });
-      const Result<JoinOutcome> outcome = co_await client.run();
-      if (!outcome)
-        log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
-    }
-    const Result<AgentConfig> config = check_flags(flags, runtime.files());
-    if (config) {
-      program.client().use_credentials(config->api);
-    } else {
-      log::warning("credentials not read again", {{"error", config.error().to_string()}});
-    }
-  }
-}
-
-Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, AgentFlags flags) {
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config, AgentFlags flags) {
   const FabricChoice choice{.name = flags.fabric,
                             .host = config.agent.host,
                             .ovs_run_dir = flags.ovs_run_dir,
@@ -77,40 +41,37 @@ Task<Result<>> run_agent(runtime::EpollRuntime& runtime, AgentConfig config, Age
                             .mtu = flags.mtu};
   FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric, make_fabric(runtime, choice));
   runtime::EpollProcesses processes(runtime);
-  FL_CO_TRY(const std::unique_ptr<AgentProgram> program,
-            AgentProgram::open(runtime, processes, *fabric, std::move(config)));
+  StopRequest stop;
   runtime::Scope scope(runtime);
-  scope.spawn(program->run());
-  scope.spawn(tell_when_ready(*program, flags.fabric));
-  scope.spawn(stay_small(runtime, *program));
-  scope.spawn(keep_credentials(runtime, *program, flags));
-  const Result<int> signal = co_await runtime.next_signal();
-  if (signal) log::info("stopping", {{"signal", *signal}});
+  scope.spawn(ask_at_signals(runtime, stop));
+  AgentSurroundings surroundings{
+      .processes = processes,
+      .fabric = *fabric,
+      .tell_ready = [&flags](AgentProgram& program) { tell_ready(program, flags.fabric); },
+      .give_back_memory = give_back_memory};
+  Result<> outcome =
+      co_await run_agent(runtime, std::move(config), flags, std::move(surroundings), stop);
   co_await scope.close();
-  co_return Result<>{};
+  co_return outcome;
 }
 
 int run(const AgentFlags& flags) {
-  log::set_format(flags.log_format == "json" ? log::Format::json : log::Format::text);
-  log::set_level(flags.log_level == "debug"     ? log::Level::debug
-                 : flags.log_level == "warning" ? log::Level::warning
-                 : flags.log_level == "error"   ? log::Level::error
-                                                : log::Level::info);
+  set_up_log(flags.log_format, flags.log_level);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
   Result<AgentConfig> config = check_flags(flags, runtime.files());
-  if (!config) return report(config.error());
+  if (!config) return report_failure(kProgram, config.error());
   const std::string node = config->agent.node;
   const Result<LockFile> lock =
       LockFile::take(lock_path(flags, node), "another agent of this node");
-  if (!lock) return report(lock.error().context("--lock-file"));
+  if (!lock) return report_failure(kProgram, lock.error().context("--lock-file"));
   std::optional<Result<HostClaim>> claim;
   if (flags.fabric != "log") claim.emplace(HostClaim::take(kClaims, flags.fabric));
-  if (claim && !*claim) return report(claim->error());
+  if (claim && !*claim) return report_failure(kProgram, claim->error());
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
+    return report_failure(kProgram, caught.error());
   const Result<> outcome =
-      runtime.run_until_complete(run_agent(runtime, std::move(*config), flags));
-  if (!outcome) return report(outcome.error());
+      runtime.run_until_complete(run_process(runtime, std::move(*config), flags));
+  if (!outcome) return report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -139,7 +100,11 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--node", flags->node, "Name of this node; default: what it joined as");
   command->add_option("--host-ip", flags->host_ip,
                       "This node's address, to which others send tunnelled packets");
-  command->add_option("--fabric", flags->fabric, "What carries the networks")
+  command
+      ->add_option(
+          "--fabric", flags->fabric,
+          "What carries the networks: vxlan (the kernel alone), ovs (Open vSwitch), or log, which "
+          "makes nothing and only says what it was asked for")
       ->check(CLI::IsMember(fabric_names()))
       ->capture_default_str();
   command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
@@ -171,7 +136,8 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->footer(
       "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"
       "Examples:\n"
-      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric log\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7\n"
+      "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric ovs\n"
       "  fairlead agent --node rack1-7 --host-ip 10.0.0.7 --kubeconfig node.kubeconfig \\\n"
       "    --allowed-program /usr/local/bin/plug --hook-timeout 10s");
   command->callback([flags, &exit_status] { exit_status = run(*flags); });

@@ -2,9 +2,11 @@
 
 #include <filesystem>
 
+#include "base/host_address.h"
 #include "bench/settings.h"
 #include "program/admin_access.h"
 #include "program/join_files.h"
+#include "program/node_info.h"
 
 namespace fairlead::program {
 namespace {
@@ -70,11 +72,11 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
                 "--host-ip: needed, the address that other nodes send tunnelled packets to");
   const Result<Ip> host = Ip::parse(flags.host_ip);
   if (!host) return fail(host.error().context("--host-ip " + flags.host_ip));
-  if (!host->is_unicast())
-    return fail(Code::invalid, "--host-ip " + flags.host_ip + ": must be a unicast address");
+  if (const std::string_view problem = host_address_problem(*host); !problem.empty())
+    return fail(Code::invalid, "--host-ip " + flags.host_ip + ": " + std::string(problem));
   config.agent.host = *host;
   if (flags.kubeconfig.empty() == flags.join_dir.empty())
-    return fail(Code::invalid, "one of --kubeconfig and --join-dir must be given");
+    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given");
   if (!flags.join_dir.empty()) {
     if (Result<> joined = read_membership(files, flags.join_dir, config); !joined)
       return fail(std::move(joined).error().context("--join-dir"));
@@ -87,6 +89,7 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
     return fail(Code::invalid, "--node: the node's name must be given");
   if (!identity::is_node_name(config.agent.node))
     return fail(Code::invalid, "--node " + config.agent.node + ": is not a valid node name");
+  config.agent.info = read_node_info(files);
   FL_CHECKED(check_hooks(flags, config.agent.hooks));
   FL_TRY(config.agent.audit_interval, positive_duration("--audit-interval", flags.audit_interval));
   if (!flags.metrics_listen.empty() && flags.metrics_listen != "none") {

@@ -12,7 +12,7 @@ namespace fairlead::program {
 struct AgentFlags {
   std::string node;
   std::string host_ip;
-  std::string fabric = "log";
+  std::string fabric = "vxlan";
   std::string ovs_run_dir = "/var/run/openvswitch";
   std::string ovs_datapath;
   std::uint32_t mtu = 0;

@@ -24,9 +24,12 @@ class AgentProgram::Pages final : public http::Handler {
     } else if (path == "/healthz") {
       body = "ok\n";
     } else if (path == "/readyz") {
-      const bool ready = program_.agent_->ready();
+      const std::string& refusal = program_.agent_->refusal();
+      const bool ready = program_.agent_->ready() && refusal.empty();
       response.status = ready ? 200 : 503;
-      body = ready ? "ok\n" : "what concerns this node is not known completely yet\n";
+      body = ready              ? "ok\n"
+             : !refusal.empty() ? "the API does not know this node: " + refusal + "\n"
+                                : "what concerns this node is not known completely yet\n";
     } else {
       response.status = 404;
       body = "/metrics, /healthz, /readyz\n";
@@ -69,7 +72,7 @@ Result<std::unique_ptr<AgentProgram>> AgentProgram::open(runtime::Runtime& runti
                              [&agent] { return static_cast<double>(agent.informers().count()); });
   program->metrics_.gauge_of("fairlead_agent_watches_failing",
                              "Those that do not get through at present.",
-                             [&agent] { return static_cast<double>(agent.informers().failing()); });
+                             [&agent] { return static_cast<double>(agent.failing_watches()); });
   if (config.metrics_listen) {
     program->pages_ = std::make_unique<Pages>(*program);
     program->server_ = std::make_unique<http::Server>(

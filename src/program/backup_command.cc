@@ -6,6 +6,7 @@
 
 #include "program/backup_download.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/open_store.h"
 #include "runtime/epoll_runtime.h"
 #include "store/backup.h"
@@ -93,18 +94,16 @@ Task<Result<store::BackupSummary>> restore(runtime::Runtime& runtime, const Serv
   co_return co_await load(runtime, opened, std::move(file));
 }
 
-int report(const char* command, const Error& error) {
-  std::fprintf(stderr, "fairlead server %s: %s\n", command, error.message.c_str());
-  return 1;
-}
+constexpr const char* kBackup = "fairlead server backup";
+constexpr const char* kRestore = "fairlead server restore";
 
 int run_backup(const BackupFlags& flags) {
   const Result<ServerConfig> config = check_flags(*flags.server);
-  if (!config) return report("backup", config.error());
+  if (!config) return report(kBackup, config.error());
   runtime::EpollRuntime runtime;
   const Result<store::BackupSummary> summary =
       runtime.run_until_complete(back_up(runtime, *config, flags.file));
-  if (!summary) return report("backup", summary.error());
+  if (!summary) return report(kBackup, summary.error());
   std::printf("%llu objects at revision %llu written to %s\n",
               static_cast<unsigned long long>(summary->items),
               static_cast<unsigned long long>(summary->revision), flags.file.c_str());
@@ -113,11 +112,11 @@ int run_backup(const BackupFlags& flags) {
 
 int run_restore(const BackupFlags& flags) {
   const Result<ServerConfig> config = check_flags(*flags.server);
-  if (!config) return report("restore", config.error());
+  if (!config) return report(kRestore, config.error());
   runtime::EpollRuntime runtime;
   const Result<store::BackupSummary> summary =
       runtime.run_until_complete(restore(runtime, *config, flags.file));
-  if (!summary) return report("restore", summary.error());
+  if (!summary) return report(kRestore, summary.error());
   std::printf("%llu objects of revision %llu restored\n",
               static_cast<unsigned long long>(summary->items),
               static_cast<unsigned long long>(summary->revision));

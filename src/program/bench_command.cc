@@ -29,20 +29,21 @@ auto make_object_load(std::size_t size) {
 }
 
 int run_api(const BenchFlags& flags) {
+  constexpr const char* kCommand = "fairlead bench api";
   bench::ApiSettings settings = flags.api;
   const Result<bench::Verb> verb = bench::parse_verb(flags.verb);
-  if (!verb) return report_bench(verb.error());
+  if (!verb) return report(kCommand, verb.error());
   settings.verb = *verb;
   const Result<Duration> duration = bench::parse_duration(flags.duration);
-  if (!duration) return report_bench(duration.error().context("--duration"));
+  if (!duration) return report(kCommand, duration.error().context("--duration"));
   settings.duration = *duration;
   const std::size_t size = settings.size;
-  return run_bench(flags, bench::check_settings(std::move(settings)),
+  return run_bench(kCommand, flags, bench::check_settings(std::move(settings)),
                    make_object_load<bench::ApiLoad, bench::ApiSettings>(size));
 }
 
 int run_watch(const BenchFlags& flags) {
-  return run_bench(flags, bench::check_settings(flags.watch),
+  return run_bench("fairlead bench watch", flags, bench::check_settings(flags.watch),
                    make_object_load<bench::WatchLoad, bench::WatchSettings>(0));
 }
 
@@ -119,6 +120,12 @@ void add_bench_command(CLI::App& app, int& exit_status) {
   CLI::App* command =
       app.add_subcommand("bench", "Loads any Kubernetes-style API and measures how it answers.");
   command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  fairlead bench api --kubeconfig d1/admin.kubeconfig --verb create --connections 64\n"
+      "  fairlead bench watch --kubeconfig d1/admin.kubeconfig --watchers 1000 --events 10000\n"
+      "  fairlead bench attachments --kubeconfig d1/admin.kubeconfig --agents 10 --rate 100\n"
+      "A run in which anything failed ends with exit status 1 and says what, after the figures.");
   auto flags = std::make_shared<BenchFlags>();
   add_api(*command, flags, exit_status);
   add_watch(*command, flags, exit_status);

@@ -9,8 +9,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/target.h"
+#include "program/exit_status.h"
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"
 #include "wire/json.h"
@@ -22,14 +24,16 @@ struct BenchCommon {
   bool json = false;
 };
 
-inline int report_bench(const Error& error) {
-  std::fprintf(stderr, "fairlead bench: %s\n", error.message.c_str());
-  return 1;
-}
-
 template <class Load>
 Task<void> stop_on_signal(runtime::EpollRuntime& runtime, Load& load) {
   while (co_await runtime.next_signal()) load.stop();
+}
+
+// Figures of a run in which something failed are not to be trusted: the reasons, and exit status 1.
+inline Error failed_run(const std::vector<std::string>& problems) {
+  std::string text = "the run failed:";
+  for (const std::string& problem : problems) text += "\n  " + problem;
+  return {Code::unavailable, std::move(text)};
 }
 
 // Whatever the load has come to is told and cleaned up, also after a signal.
@@ -41,17 +45,20 @@ Task<Result<>> prepare_and_measure(Load& load) {
 
 template <class Load>
 Task<Result<>> run_load(runtime::EpollRuntime& runtime, Load& load, bool json) {
+  std::vector<std::string> problems;
   runtime::Scope signals(runtime);
   signals.spawn(stop_on_signal(runtime, load));
   Result<> outcome = co_await prepare_and_measure(load);
   if (outcome) {
+    problems = load.problems();
     const std::string text = json ? wire::encode_json_pretty(load.json()) + "\n" : load.text();
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);
   }
-  Result<> cleaned = co_await load.clean_up();
-  if (outcome && !cleaned) outcome = fail(std::move(cleaned).error().context("clean up"));
+  const Result<> cleaned = co_await load.clean_up();
+  if (!cleaned) problems.push_back("clean up: " + cleaned.error().message);
   co_await signals.close();
+  if (outcome && !problems.empty()) outcome = fail(failed_run(problems));
   co_return outcome;
 }
 
@@ -63,23 +70,23 @@ inline std::string kubeconfig_path(const BenchCommon& flags) {
 
 // A load over `settings`, from the kubeconfig to the exit status. `make` is given the run's name.
 template <class Settings, class Make>
-int run_bench(const BenchCommon& flags, Result<Settings> settings, Make make) {
-  if (!settings) return report_bench(settings.error());
+int run_bench(const char* command, const BenchCommon& flags, Result<Settings> settings, Make make) {
+  if (!settings) return report(command, settings.error());
   const std::string path = kubeconfig_path(flags);
   if (path.empty())
-    return report_bench({Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
+    return report(command, {Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report_bench(caught.error());
+    return report(command, caught.error());
   const Result<bench::Target> target = bench::load_target(runtime.files(), path);
-  if (!target) return report_bench(target.error());
+  if (!target) return report(command, target.error());
   char run[32];
   std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
   auto load = make(runtime, *target, std::move(*settings), run);
-  if (!load) return report_bench(load.error());
+  if (!load) return report(command, load.error());
   const Result<> outcome = runtime.run_until_complete(run_load(runtime, **load, flags.json));
-  if (!outcome) return report_bench(outcome.error());
+  if (!outcome) return report(command, outcome.error());
   return 0;
 }
 

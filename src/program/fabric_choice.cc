@@ -30,9 +30,9 @@ Result<std::unique_ptr<fabric::Fabric>> make_ovs(runtime::Runtime& runtime,
 
 // A line for each.
 constexpr std::pair<const char*, Make> kFabrics[] = {
-    {"log", make_log},
     {"vxlan", make_vxlan},
     {"ovs", make_ovs},
+    {"log", make_log},
 };
 
 }  // namespace

@@ -53,6 +53,8 @@ void register_host_metrics(metrics::Registry& registry, delegation::HostCluster&
         [&host] { return host.authorizer().reviews(); });
   count("fairlead_host_access_review_failures_total", "SubjectAccessReviews that got no answer.",
         [&host] { return host.authorizer().failures(); });
+  registry.gauge_of("fairlead_host_nodes", "Nodes of the host cluster, as the server sees them.",
+                    [&host] { return static_cast<double>(host.nodes().count()); });
 }
 
 }  // namespace fairlead::program

@@ -8,11 +8,14 @@
 
 #include "base/time_text.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/join_client.h"
 #include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {
+
+constexpr const char* kCommand = "fairlead join";
 
 struct JoinFlags {
   std::vector<std::string> servers;
@@ -52,17 +55,11 @@ void tell(const std::string& text) { std::fprintf(stderr, "fairlead join: %s\n",
 
 int run(const JoinFlags& flags) {
   Result<JoinPlan> plan = check_flags(flags);
-  if (!plan) {
-    tell(plan.error().message);
-    return 1;
-  }
+  if (!plan) return report(kCommand, plan.error());
   runtime::EpollRuntime runtime;
   JoinClient client(runtime, std::move(*plan), tell);
   const Result<JoinOutcome> outcome = runtime.run_until_complete(client.run());
-  if (!outcome) {
-    tell(outcome.error().message);
-    return 1;
-  }
+  if (!outcome) return report(kCommand, outcome.error());
   const std::string until = rfc3339(outcome->valid_until);
   const char* node = outcome->node.c_str();
   switch (outcome->kind) {

@@ -116,8 +116,9 @@ Task<Result<>> Lab::up() {
   if (::geteuid() != 0) co_return fail(Code::invalid, "network namespaces need root");
   FL_CO_CHECKED(check_programs(settings_));
   if (std::filesystem::exists(settings_file(settings_)))
-    co_return fail(Code::already_exists, "the lab \"" + settings_.name +
-                                             "\" is up, or was not taken down: fairlead lab down");
+    co_return fail(Code::already_exists,
+                   "the lab \"" + settings_.name +
+                       "\" is up, or was not taken down: " + lab::command_for(settings_, "down"));
   std::filesystem::create_directories(settings_.folder);
   remember(settings_);
   Result<> made = co_await make();
@@ -193,12 +194,13 @@ Result<lab::Daemon> Lab::find_daemon(const std::string& name) {
   for (lab::Daemon& daemon : lab::all_daemons(settings_))
     if (daemon.name == name) return std::move(daemon);
   return fail(Code::not_found, "there is no process " + name + " in the lab \"" + settings_.name +
-                                   "\"; see fairlead lab status");
+                                   "\"; see " + lab::command_for(settings_, "status"));
 }
 
 Result<> Lab::status() {
   if (!recall(settings_))
-    return fail(Code::not_found, "there is no lab \"" + settings_.name + "\": fairlead lab up");
+    return fail(Code::not_found,
+                "there is no lab \"" + settings_.name + "\": " + lab::command_for(settings_, "up"));
   bool well = true;
   for (const lab::Daemon& daemon : lab::all_daemons(settings_)) {
     const DaemonFiles files = files_of(settings_, daemon.name);
@@ -209,6 +211,7 @@ Result<> Lab::status() {
   }
   fmt::print("\nfabric {}, underlay {}; export KUBECONFIG={}/admin.kubeconfig\n", settings_.fabric,
              settings_.underlay, lab::server_folder(settings_, 1));
+  fmt::print("take it down: {}\n", lab::command_for(settings_, "down"));
   if (!well) return fail(Code::unavailable, "not everything runs; see the logs");
   return {};
 }

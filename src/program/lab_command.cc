@@ -12,6 +12,7 @@
 
 #include "lab/lab_plan.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/lab.h"
 #include "runtime/epoll_runtime.h"
 
@@ -24,9 +25,7 @@ using lab::LabSettings;
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 int finish(const Result<>& outcome) {
-  if (outcome) return 0;
-  fmt::print(stderr, "fairlead lab: {}\n", outcome.error().message);
-  return 1;
+  return outcome ? kDone : report("fairlead lab", outcome.error());
 }
 
 // In this process, so that terminal and exit status are the command's own.
@@ -39,7 +38,7 @@ int execute(Lab& lab, const LabSettings& settings, const std::string& host, Argu
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
   fmt::print(stderr, "fairlead lab exec: {} cannot be run\n", whole[0]);
-  return 126;
+  return kCannotRun;
 }
 
 }  // namespace
@@ -51,17 +50,21 @@ void add_lab_command(CLI::App& app, int& exit_status) {
   auto settings = std::make_shared<LabSettings>();
   const auto prepare = [settings] {
     settings->program = own_program();
-    if (settings->folder.empty()) settings->folder = "/run/fairlead-" + settings->name;
+    if (settings->folder.empty()) settings->folder = lab::default_folder(settings->name);
     settings->folder = std::filesystem::absolute(settings->folder).string();
   };
-  const auto add = [&](const char* name, const char* help) {
+  const auto add = [&](const char* name, const char* help, const std::string& examples) {
     CLI::App* one = command->add_subcommand(name, help);
+    one->footer("Examples:\n" + examples);
     one->add_option("--name", settings->name, "Several labs differ in name, folder and port")
         ->capture_default_str();
     one->add_option("--dir", settings->folder, "Data and logs; default: /run/fairlead-NAME");
     return one;
   };
-  CLI::App* up = add("up", "Makes the hosts, starts the server and an agent on each host.");
+  CLI::App* up = add("up", "Makes the hosts, starts the server and an agent on each host.",
+                     "  fairlead lab up --hosts 3 --fabric vxlan\n"
+                     "  fairlead lab up --name two --port 6500 --fabric ovs --underlay ipv6\n"
+                     "  fairlead lab up --allowed-program /usr/local/bin/plug");
   up->add_option("--hosts", settings->hosts, "How many")->capture_default_str();
   up->add_option("--fabric", settings->fabric,
                  "What carries virtual networks: vxlan, ovs (an Open vSwitch for each host, "
@@ -85,19 +88,24 @@ void add_lab_command(CLI::App& app, int& exit_status) {
     if (outcome) outcome = lab.status();
     exit_status = finish(outcome);
   });
-  add("down", "Stops everything and removes what `up` made, guests included.")
+  add("down", "Stops everything and removes what `up` made, guests included.",
+      "  fairlead lab down\n  fairlead lab down --name two")
       ->callback([=, &exit_status] {
         prepare();
         runtime::EpollRuntime runtime;
         Lab lab(runtime, *settings);
         exit_status = finish(runtime.run_until_complete(lab.down()));
       });
-  add("status", "What runs and where its logs are.")->callback([=, &exit_status] {
-    prepare();
-    runtime::EpollRuntime runtime;
-    exit_status = finish(Lab(runtime, *settings).status());
-  });
-  CLI::App* exec = add("exec", "Runs a command on a host.");
+  add("status", "What runs and where its logs are.",
+      "  fairlead lab status\n  fairlead lab status --name two")
+      ->callback([=, &exit_status] {
+        prepare();
+        runtime::EpollRuntime runtime;
+        exit_status = finish(Lab(runtime, *settings).status());
+      });
+  CLI::App* exec =
+      add("exec", "Runs a command on a host; ends with its exit status.",
+          "  fairlead lab exec host-1 -- ip link\n  fairlead lab exec --name two 2 -- sh");
   auto host = std::make_shared<std::string>();
   auto words = std::make_shared<Arguments>();
   exec->add_option("HOST", *host, "host-2, or just 2")->required();
@@ -109,9 +117,10 @@ void add_lab_command(CLI::App& app, int& exit_status) {
     exit_status = execute(lab, *settings, *host, *words);
   });
   const auto add_fault = [&](const char* name, const char* help, const char* what,
-                             const char* example, Task<Result<>> (Lab::*action)(std::string)) {
-    CLI::App* one = add(name, help);
-    one->add_option(what, *host, example)->required();
+                             const char* words, const char* value,
+                             Task<Result<>> (Lab::*action)(std::string)) {
+    CLI::App* one = add(name, help, fmt::format("  fairlead lab {} {}", name, value));
+    one->add_option(what, *host, words)->required();
     one->callback([=, &exit_status] {
       prepare();
       runtime::EpollRuntime runtime;
@@ -120,13 +129,13 @@ void add_lab_command(CLI::App& app, int& exit_status) {
     });
   };
   add_fault("fail", "Cuts a host's cable and kills its processes.", "HOST", "host-2, or just 2",
-            &Lab::fail_host);
+            "host-2", &Lab::fail_host);
   add_fault("heal", "Plugs the cable in again and starts its processes.", "HOST",
-            "host-2, or just 2", &Lab::heal_host);
+            "host-2, or just 2", "host-2", &Lab::heal_host);
   add_fault("kill", "Kills one process (SIGKILL).", "PROCESS", "As status shows it: host-2-agent",
-            &Lab::kill_one);
+            "host-2-agent", &Lab::kill_one);
   add_fault("start", "Starts it again.", "PROCESS", "As status shows it: host-2-agent",
-            &Lab::start_one);
+            "host-2-agent", &Lab::start_one);
   command->footer(
       "Examples:\n"
       "  fairlead lab up --hosts 3 --fabric vxlan\n"

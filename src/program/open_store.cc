@@ -132,15 +132,10 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
 
 Result<OpenedStore> open_memory(runtime::Runtime& runtime, const ServerConfig& config) {
   FL_TRY(store::DataDirectory folder, store::DataDirectory::open(config.flags.data));
-  auto memory = std::make_unique<store::MemoryStore>(runtime);
-  store::Store& store = *memory;
-  auto last = std::make_shared<store::Revision>(0);
-  return OpenedStore{.store = std::move(memory),
-                     .description = "memory (nothing survives a restart)",
-                     .close = nothing_to_close,
-                     .compact = [&store, last] { return compact_to_last(store, last); },
-                     .keep = nothing_to_keep,
-                     .folder_lock = std::make_shared<store::DataDirectory>(std::move(folder))};
+  OpenedStore opened = used_alone(std::make_unique<store::MemoryStore>(runtime),
+                                  "memory (nothing survives a restart)");
+  opened.folder_lock = std::make_shared<store::DataDirectory>(std::move(folder));
+  return opened;
 }
 
 Result<OpenedStore> open_chosen(runtime::Runtime& runtime, const ServerConfig& config,
@@ -157,6 +152,17 @@ Result<OpenedStore> open_chosen(runtime::Runtime& runtime, const ServerConfig& c
 }
 
 }  // namespace
+
+OpenedStore used_alone(std::unique_ptr<store::Store> store, std::string description) {
+  store::Store& used = *store;
+  auto last = std::make_shared<store::Revision>(0);
+  return OpenedStore{.store = std::move(store),
+                     .description = std::move(description),
+                     .close = nothing_to_close,
+                     .compact = [&used, last] { return compact_to_last(used, last); },
+                     .keep = nothing_to_keep,
+                     .folder_lock = nullptr};
+}
 
 Result<OpenedStore> open_store(runtime::Runtime& runtime, const ServerConfig& config,
                                metrics::Registry& metrics, store::Revision seen) {

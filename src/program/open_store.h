@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/metrics.h"
 #include "program/server_config.h"
@@ -20,6 +21,9 @@ struct OpenedStore {
   std::function<Task<void>()> keep;         // runs beside the server until cancelled
   std::shared_ptr<void> folder_lock;  // held for stores that do not lock the folder themselves
 };
+
+// A store that nobody else uses, and that needs no closing.
+OpenedStore used_alone(std::unique_ptr<store::Store> store, std::string description);
 
 // `seen`: a revision that is known to have been handed out, by which a store that was restored
 // outside Fairlead is recognised. Only for etcd; the server's folder tells it of another.

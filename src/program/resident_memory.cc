@@ -1,13 +1,13 @@
 #include "program/resident_memory.h"
 
+#include <link.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <string>
-#include <vector>
+#include <span>
+#include <string_view>
 
 // jemalloc, if the program is linked with it (release builds): one heap for all threads, as nearly
 // all of the work is done by one; what is free goes back after seconds. The names are the
@@ -24,24 +24,20 @@ namespace {
 
 constexpr const char* kPurgeAllArenas = "arena.4096.purge";
 
-struct Range {
-  std::uintptr_t begin = 0, end = 0;
-};
-
-// Only code: it is never written to, so that what is dropped is what the file has. Read-only data
-// may hold what the loader put there.
-std::vector<Range> code_of_files() {
-  std::vector<Range> ranges;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    Range range;
-    char rights[5] = {};
-    unsigned long inode = 0;
-    const int fields = std::sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %lu", &range.begin,
-                                   &range.end, rights, &inode);
-    if (fields == 4 && inode != 0 && std::string(rights) == "r-xp") ranges.push_back(range);
+// What is mapped from files and never written to, not even by the loader: code and constants. What
+// is dropped of it comes back as the file has it. (What the loader fills in and then makes
+// read-only belongs to a part that is writable by its header.)
+int drop_unwritten_parts(dl_phdr_info* object, std::size_t, void*) {
+  if (std::string_view(object->dlpi_name).starts_with("linux-vdso")) return 0;  // no file
+  const auto page = static_cast<std::uintptr_t>(::getpagesize());
+  for (const ElfW(Phdr) & part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + part.p_vaddr) / page * page;
+    const std::uintptr_t end = object->dlpi_addr + part.p_vaddr + part.p_filesz;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader's addresses are numbers
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
-  return ranges;
+  return 0;
 }
 
 }  // namespace
@@ -52,9 +48,7 @@ void give_back_memory() {
   } else {
     ::malloc_trim(0);
   }
-  for (const Range& range : code_of_files())
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the addresses were text
-    ::madvise(reinterpret_cast<void*>(range.begin), range.end - range.begin, MADV_DONTNEED);
+  ::dl_iterate_phdr(drop_unwritten_parts, nullptr);
 }
 
 }  // namespace fairlead::program

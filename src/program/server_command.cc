@@ -1,36 +1,50 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <memory>
+#include <utility>
 
-#include "base/log.h"
+#include "program/announce.h"
 #include "program/commands.h"
+#include "program/resident_memory.h"
 #include "program/server_config.h"
 #include "program/server_program.h"
 #include "runtime/epoll_runtime.h"
+#include "runtime/scope.h"
 
 namespace fairlead::program {
 namespace {
 
-int report(const Error& error) {
-  std::fprintf(stderr, "fairlead server: %s\n", error.message.c_str());
-  return 1;
+constexpr std::string_view kProgram = "fairlead server";
+
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, const ServerConfig& config) {
+  StopRequest stop;
+  runtime::Scope scope(runtime);
+  scope.spawn(ask_at_signals(runtime, stop));
+  ServerSurroundings surroundings{
+      .open_store =
+          [&](metrics::Registry& metrics) { return open_store(runtime, config, metrics); },
+      .tell_ready =
+          [&config](const std::string& url, const std::string& store) {
+            const std::string kubeconfig = config.flags.data + "/admin.kubeconfig";
+            announce(kProgram, " on " + url + ", store " + store + ", kubeconfig " + kubeconfig,
+                     {{"url", url}, {"store", store}, {"kubeconfig", kubeconfig}});
+          },
+      .give_back_memory = give_back_memory};
+  Result<> outcome = co_await run_server(runtime, config, std::move(surroundings), stop);
+  co_await scope.close();
+  co_return outcome;
 }
 
 int run(const ServerFlags& flags) {
+  set_up_log(flags.log_format, flags.log_level);
   Result<ServerConfig> config = check_flags(flags);
-  if (!config) return report(config.error());
-  log::set_format(flags.log_format == "json" ? log::Format::json : log::Format::text);
-  log::set_level(flags.log_level == "debug"     ? log::Level::debug
-                 : flags.log_level == "warning" ? log::Level::warning
-                 : flags.log_level == "error"   ? log::Level::error
-                                                : log::Level::info);
+  if (!config) return report_failure(kProgram, config.error());
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(caught.error());
-  const Result<> outcome = runtime.run_until_complete(run_server(runtime, *config));
-  if (!outcome) return report(outcome.error());
+    return report_failure(kProgram, caught.error());
+  const Result<> outcome = runtime.run_until_complete(run_process(runtime, *config));
+  if (!outcome) return report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -64,6 +78,17 @@ void add_identity_flags(CLI::App& command, ServerFlags& flags) {
           "are the host's, only fairlead.dev is served")
       ->group("Identity");
   command
+      .add_option("--agent-token-audience", flags.agent_token_audience,
+                  "With --host-kubeconfig: a token for this audience, bound to a pod of "
+                  "--agent-service-account, proves the node that the pod runs on; default: agents "
+                  "need the kubelet's certificate")
+      ->group("Identity");
+  command
+      .add_option("--agent-service-account", flags.agent_service_account,
+                  "The agents' service account there, NAMESPACE/NAME")
+      ->capture_default_str()
+      ->group("Identity");
+  command
       .add_flag("--anonymous-auth,!--no-anonymous-auth", flags.anonymous,
                 "Requests without credentials see health and version")
       ->group("Identity");
@@ -73,18 +98,29 @@ void add_limit_flags(CLI::App& command, ServerFlags& flags) {
   const auto add = [&command](const char* name, auto& value, const char* help) {
     command.add_option(name, value, help)->capture_default_str()->group("Limits");
   };
-  add("--max-reads", flags.max_reads, "Reads under way before 429");
+  add("--max-reads", flags.max_reads,
+      "Reads under way before 429; of these and the next two a node may have a tenth");
   add("--max-writes", flags.max_writes, "Writes under way before 429");
+  add("--max-watches", flags.max_watches, "Open watches before 429");
   add("--max-connections", flags.max_connections, "Open connections; further ones are closed");
+  add("--max-strangers", flags.max_strangers,
+      "Of them without a request that proved who asks, at most four fifths of all; then the "
+      "address that has most of them loses its oldest");
   add("--joins-per-second", flags.joins_per_second,
-      "Joins with a token; five times as many at once. Further ones are told to wait");
+      "Joins with a right token, and attempts without one; five times as many at once. Further "
+      "ones are told to wait");
+  add("--node-grace-seconds", flags.node_grace_seconds,
+      "An agent that was not heard for this long counts as silent; agents tell every 10 s");
   add("--handshake-seconds", flags.handshake_seconds, "Time for a peer's TLS handshake");
   add("--header-seconds", flags.header_seconds, "First byte of a request to its last header");
   add("--body-seconds", flags.body_seconds, "Last header of a request to the end of its body");
   add("--idle-seconds", flags.idle_seconds, "A connection without a request is closed after this");
   add("--stall-seconds", flags.stall_seconds, "A peer that takes none of its answer is cut");
+  add("--shutdown-delay-seconds", flags.shutdown_delay_seconds,
+      "After SIGTERM everything is still served for this long while /readyz says no, so that load "
+      "balancers send requests elsewhere first");
   add("--drain-seconds", flags.drain_seconds,
-      "How long requests under way may go on after SIGTERM");
+      "How long requests under way may then go on; watches end at once");
 }
 
 }  // namespace
@@ -116,10 +152,17 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--advertise", flags->advertise,
                       "Address that clients are told (host:port); default: the first --listen");
   add_store_flags(*command, *flags);
+  command
+      ->add_option("--lock-wait-seconds", flags->lock_wait_seconds,
+                   "How long to wait, serving nothing, for a data folder that another server still "
+                   "has; 0: fail at once")
+      ->capture_default_str()
+      ->group("Store");
   add_identity_flags(*command, *flags);
   command->add_option("--audit-log", flags->audit_log,
                       "File for audit records, - for standard output");
   command->add_option("--audit-level", flags->audit_level, "metadata or request")
+      ->check(CLI::IsMember({"metadata", "request"}))
       ->capture_default_str();
   command->add_option("--log-format", flags->log_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

@@ -34,9 +34,30 @@ Result<http::Limits> check_limits(const ServerFlags& flags) {
   if (flags.max_connections == 0)
     return fail(Code::invalid, "--max-connections: must be at least 1");
   limits.connections = flags.max_connections;
+  if (flags.max_strangers == 0) return fail(Code::invalid, "--max-strangers: must be at least 1");
+  limits.strangers = flags.max_strangers;
   if (!(flags.joins_per_second > 0 && flags.joins_per_second <= 100'000))
     return fail(Code::invalid, "--joins-per-second: must be above 0, and at most 100000");
   return limits;
+}
+
+Result<Duration> up_to_an_hour(std::string_view flag, double seconds) {
+  if (!(seconds >= 0 && seconds <= 3600))
+    return fail(Code::invalid, std::string(flag).append(": must be between 0 and 3600"));
+  return to_duration(seconds);
+}
+
+Result<std::optional<delegation::AgentTokens>> check_agent_tokens(const ServerFlags& flags) {
+  if (flags.agent_token_audience.empty()) return std::nullopt;
+  if (flags.host_kubeconfig.empty())
+    return fail(Code::invalid,
+                "--agent-token-audience: needs --host-kubeconfig, the cluster that reviews tokens");
+  Result<delegation::AgentTokens> tokens =
+      delegation::parse_agent_tokens(flags.agent_token_audience, flags.agent_service_account);
+  if (!tokens)
+    return fail(std::move(tokens).error().context("--agent-service-account " +
+                                                  flags.agent_service_account));
+  return std::move(*tokens);
 }
 
 }  // namespace
@@ -81,10 +102,15 @@ Result<ServerConfig> check_flags(ServerFlags flags) {
   }
   if (flags.etcd_cert.empty() != flags.etcd_key.empty())
     return fail(Code::invalid, "--etcd-cert and --etcd-key must be given together");
-  if (!(flags.drain_seconds >= 0 && flags.drain_seconds <= 3600))
-    return fail(Code::invalid, "--drain-seconds: must be between 0 and 3600");
-  config.drain = to_duration(flags.drain_seconds);
+  FL_TRY(config.shutdown_delay,
+         up_to_an_hour("--shutdown-delay-seconds", flags.shutdown_delay_seconds));
+  FL_TRY(config.drain, up_to_an_hour("--drain-seconds", flags.drain_seconds));
+  FL_TRY(config.lock_wait, up_to_an_hour("--lock-wait-seconds", flags.lock_wait_seconds));
+  if (!(flags.node_grace_seconds >= 1 && flags.node_grace_seconds <= 3600))
+    return fail(Code::invalid, "--node-grace-seconds: must be between 1 and 3600");
+  config.node_grace = to_duration(flags.node_grace_seconds);
   FL_TRY(config.limits, check_limits(flags));
+  FL_TRY(config.agent_tokens, check_agent_tokens(flags));
   config.flags = std::move(flags);
   return config;
 }

@@ -1,12 +1,14 @@
 // What `fairlead server` was asked for: flags, read and checked. Errors name the flag.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apiserver/audit_log.h"
 #include "base/result.h"
+#include "delegation/agent_tokens.h"
 #include "http/server.h"
 #include "runtime/stream.h"
 #include "runtime/time.h"
@@ -26,17 +28,24 @@ struct ServerFlags {
   std::string client_ca_file;
   std::string requestheader_client_ca_file;
   std::vector<std::string> requestheader_allowed_names;
-  std::string host_kubeconfig;  // a file, or kInCluster; empty: this server stands alone
+  std::string host_kubeconfig;       // a file, or kInCluster; empty: this server stands alone
+  std::string agent_token_audience;  // empty: agents do not prove themselves by tokens
+  std::string agent_service_account = "fairlead-system/fairlead-agent";
   std::string audit_log;
   std::string audit_level = "metadata";
   std::string log_format = "text";
   std::string log_level = "info";
   bool anonymous = true;
+  double shutdown_delay_seconds = 0;
   double drain_seconds = 10;
+  double lock_wait_seconds = 120;
   std::size_t max_reads = 1'000;
   std::size_t max_writes = 1'000;
+  std::size_t max_watches = 20'000;
   std::size_t max_connections = http::Limits{}.connections;
+  std::size_t max_strangers = http::Limits{}.strangers;
   double joins_per_second = 10;
+  double node_grace_seconds = 40;
   double handshake_seconds = 10;
   double header_seconds = 10;
   double body_seconds = 60;
@@ -65,7 +74,11 @@ struct ServerConfig {
   std::vector<ElsewhereEndpoint> listen_elsewhere;
   StoreChoice store;
   apiserver::AuditLevel audit_level = apiserver::AuditLevel::none;
+  Duration shutdown_delay = 0s;
+  std::optional<delegation::AgentTokens> agent_tokens;
   Duration drain = 10s;
+  Duration lock_wait = 120s;
+  Duration node_grace = 40s;
   http::Limits limits;
 
   // Behind the aggregator of a host cluster.

@@ -75,6 +75,13 @@ TEST(ServerConfig, RefusalsNameTheFlag) {
       {"--joins-per-second", [](ServerFlags& flags) { flags.joins_per_second = 0; }},
       {"--joins-per-second", [](ServerFlags& flags) { flags.joins_per_second = NAN; }},
       {"--max-connections", [](ServerFlags& flags) { flags.max_connections = 0; }},
+      {"--agent-token-audience", [](ServerFlags& flags) { flags.agent_token_audience = "a"; }},
+      {"--agent-service-account",
+       [](ServerFlags& flags) {
+         flags.host_kubeconfig = "in-cluster";
+         flags.agent_token_audience = "a";
+         flags.agent_service_account = "agent";
+       }},
   };
   for (const Refusal& refusal : refusals) {
     const Result<ServerConfig> config = check_flags(flags_with(refusal.change));

@@ -1,8 +1,9 @@
 #include "program/server_program.h"
 
-#include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "apiserver/api_server.h"
 #include "apiserver/cluster_defaults.h"
@@ -12,6 +13,7 @@
 #include "controllers/expirer.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/namespace_terminator.h"
+#include "controllers/node_lifecycle.h"
 #include "delegation/host_cluster.h"
 #include "http/server.h"
 #include "http/server_metrics.h"
@@ -21,11 +23,10 @@
 #include "program/backup_service.h"
 #include "program/build_info.h"
 #include "program/host_access.h"
-#include "program/open_store.h"
-#include "program/resident_memory.h"
+#include "program/server_addresses.h"
 #include "program/server_identity.h"
-#include "runtime/network_namespace.h"
 #include "runtime/scope.h"
+#include "runtime/timed_wait.h"
 #include "watchcache/cache_metrics.h"
 
 namespace fairlead::program {
@@ -33,225 +34,310 @@ namespace {
 
 constexpr Duration kCompactInterval = 5min;
 constexpr Duration kGiveBackInterval = 1min;
+constexpr Duration kLockPause = 250ms;
+constexpr Duration kLockReminder = 10s;
 
-// The cache must never end before the server does: without it nothing true could be answered.
-Task<void> follow_store(watchcache::WatchCache& cache, std::optional<Error>& failure,
-                        runtime::Signal& ended) {
-  const Result<> outcome = co_await cache.run();
-  if (!outcome && outcome.error().code != Code::cancelled) failure = outcome.error();
-  ended.notify();
+Task<void> cancel_at(StopRequest& stop, runtime::Nested<Result<>>& work) {
+  while (!stop.asked()) {
+    const Result<> told = co_await stop.changed().wait();
+    if (!told) co_return;
+  }
+  work.cancel();
 }
 
-Task<void> compact_now_and_then(runtime::Runtime& runtime, OpenedStore& opened) {
+// What must be there before anything is served; given up when the server is to end.
+Task<Result<>> unless_stopped(runtime::Runtime& runtime, Task<Result<>> task, StopRequest& stop) {
+  runtime::Nested<Result<>> work(runtime, std::move(task));
+  runtime::Scope scope(runtime);
+  scope.spawn(cancel_at(stop, work));
+  Result<> outcome = co_await work;
+  co_await scope.close();
+  co_return outcome;
+}
+
+// A server that is being replaced still has the folder for a while: the new one waits for it
+// rather than fail and be started again later and later.
+Task<Result<OpenedStore>> open_when_free(runtime::Runtime& runtime,
+                                         const ServerSurroundings& surroundings,
+                                         metrics::Registry& metrics, Duration patience,
+                                         StopRequest& stop) {
+  const Instant began = runtime.now();
+  Instant remind = began;
   for (;;) {
-    const Result<> slept = co_await runtime::sleep(runtime, kCompactInterval);
+    Result<OpenedStore> opened = surroundings.open_store(metrics);
+    if (opened || opened.error().code != Code::unavailable || stop.asked()) co_return opened;
+    const Instant now = runtime.now();
+    if (now - began >= patience) {
+      if (patience == Duration::zero()) co_return opened;
+      co_return fail(opened.error().code,
+                     opened.error().message + "; gave up after --lock-wait-seconds");
+    }
+    if (now >= remind) {
+      log::warning("waiting for the data folder; nothing is served yet",
+                   {{"reason", opened.error().message},
+                    {"waited_seconds", std::chrono::duration<double>(now - began).count()}});
+      remind = now + kLockReminder;
+    }
+    runtime::TimedWait pause(runtime, stop.changed(), now + kLockPause);
+    const Result<> waited = co_await pause;
+    if (!waited && waited.error().code == Code::cancelled) co_return fail(waited.error());
+  }
+}
+
+class ServerProgram {
+ public:
+  ServerProgram(runtime::Runtime& runtime, const ServerConfig& config,
+                ServerSurroundings surroundings, StopRequest& stop)
+      : runtime_(runtime),
+        config_(config),
+        surroundings_(std::move(surroundings)),
+        stop_(stop),
+        scope_(runtime) {}
+
+  Task<Result<>> run();
+
+ private:
+  Result<> make_api();
+  void make_controllers();
+  Task<Result<>> load();
+  Result<> listen();
+  void start_loops();
+  Task<void> wait_for_end();
+  Task<void> stop_serving();
+
+  Task<void> follow_store();
+  Task<void> compact_now_and_then();
+  Task<void> give_back_now_and_then();
+
+  runtime::Runtime& runtime_;
+  const ServerConfig& config_;
+  ServerSurroundings surroundings_;
+  StopRequest& stop_;
+
+  metrics::Registry metrics_;
+  std::optional<OpenedStore> opened_;
+  std::unique_ptr<delegation::HostCluster> host_;  // null: stands alone
+  const resource::Catalog* catalog_ = nullptr;
+  std::optional<watchcache::WatchCache> cache_;
+  std::optional<apiserver::NodeIndex> nodes_;
+  std::unique_ptr<ServerIdentity> identity_;
+  std::optional<identity::RoleAuthorizer> roles_;
+  std::optional<identity::UnionAuthorizer> authorizer_;
+  std::unique_ptr<AuditFile> audit_;
+  std::optional<apiserver::ApiServer> api_;
+  std::optional<BackupService> backup_;
+  std::optional<client::WorkQueueFamilies> queues_;
+  std::optional<ipam::VirtualNetworks> networks_;
+  std::optional<controllers::NodeLifecycle> lifecycle_;
+  std::optional<controllers::Expirer> expirer_;
+  // Only where this server stands alone: behind a host, nodes and namespaces are the host's, and
+  // its garbage collector is the one that knows the owners and dependents of all kinds.
+  std::optional<apiserver::JoinService> joining_;
+  std::optional<controllers::NamespaceTerminator> namespaces_;
+  std::optional<controllers::GarbageCollector> garbage_;
+  std::optional<http::Server> server_;
+
+  std::string url_;
+  std::optional<Error> failure_;
+  runtime::Scope scope_;
+};
+
+// The cache must never end before the server does: without it nothing true could be answered.
+Task<void> ServerProgram::follow_store() {
+  const Result<> outcome = co_await cache_->run();
+  if (outcome || outcome.error().code == Code::cancelled) co_return;
+  failure_ = outcome.error();
+  stop_.ask();
+}
+
+Task<void> ServerProgram::compact_now_and_then() {
+  for (;;) {
+    const Result<> slept = co_await runtime::sleep(runtime_, kCompactInterval);
     if (!slept) co_return;
-    const Result<> compacted = co_await opened.compact();
+    const Result<> compacted = co_await opened_->compact();
     if (!compacted)
       log::warning("history not compacted", {{"error", compacted.error().to_string()}});
   }
 }
 
 // Starting, and nodes that join by the hundred, need much that serving does not.
-Task<void> give_back_now_and_then(runtime::Runtime& runtime) {
-  while (co_await runtime::sleep(runtime, kGiveBackInterval)) give_back_memory();
+Task<void> ServerProgram::give_back_now_and_then() {
+  while (co_await runtime::sleep(runtime_, kGiveBackInterval)) surroundings_.give_back_memory();
 }
 
-Task<void> catch_signal(runtime::EpollRuntime& runtime, int& caught, runtime::Signal& ended) {
-  const Result<int> signal = co_await runtime.next_signal();
-  if (signal) caught = *signal;
-  ended.notify();
+Result<> ServerProgram::make_api() {
+  if (config_.aggregated()) {
+    FL_TRY(host_, open_host(runtime_, config_.flags.host_kubeconfig));
+    if (config_.agent_tokens) host_->accept_agents(*config_.agent_tokens);
+  }
+  catalog_ = host_ ? &resource::fairlead_catalog() : &resource::builtin_catalog();
+  cache_.emplace(runtime_, *opened_->store, *catalog_);
+  watchcache::register_cache_metrics(metrics_, *cache_, *catalog_);
+  nodes_.emplace(*catalog_, *cache_);
+  const auto node_registered = [this](std::string_view node, std::string_view pin) {
+    return nodes_->key_pin_of(node) == pin;
+  };
+  FL_TRY(identity_, ServerIdentity::open(runtime_, config_, node_registered, host_.get()));
+  roles_.emplace(&*nodes_);
+  std::vector<identity::Authorizer*> authorizers{&*roles_};
+  if (host_) authorizers.push_back(&host_->authorizer());
+  authorizer_.emplace(std::move(authorizers));
+  api_.emplace(apiserver::ApiServer::Parts{.runtime = runtime_,
+                                           .store = *opened_->store,
+                                           .cache = *cache_,
+                                           .catalog = *catalog_,
+                                           .nodes = *nodes_,
+                                           .authenticator = identity_->authenticator(),
+                                           .authorizer = *authorizer_,
+                                           .metrics = metrics_},
+               apiserver::ApiServerOptions{.reads = config_.flags.max_reads,
+                                           .writes = config_.flags.max_writes,
+                                           .watches = config_.flags.max_watches,
+                                           .reviews = !host_});
+  backup_.emplace(*opened_->store);
+  api_->add_path(*backup_);
+  api_->health().add("shutdown", false, [this]() -> Result<> {
+    if (stop_.asked()) return fail(Code::unavailable, "the server is stopping");
+    return {};
+  });
+  if (!config_.flags.audit_log.empty()) {
+    FL_TRY(audit_, AuditFile::open(config_.flags.audit_log));
+    api_->set_audit({config_.audit_level, [this](std::string line) { audit_->append(line); }});
+  }
+  server_.emplace(runtime_, *api_, config_.limits);
+  http::register_server_metrics(metrics_, *server_);
+  return {};
 }
 
-Task<void> cancel_at(runtime::Signal& ended, runtime::Nested<Result<>>& work) {
-  const Result<> told = co_await ended.wait();
-  if (told) work.cancel();
+void ServerProgram::make_controllers() {
+  queues_.emplace(metrics_);
+  apiserver::ObjectWriter& writer = api_->writer();
+  networks_.emplace(runtime_, *catalog_, *cache_, writer, metrics_, &*queues_,
+                    host_ ? &host_->events() : nullptr);
+  lifecycle_.emplace(runtime_, *catalog_, *cache_, writer, networks_->events(), metrics_,
+                     controllers::NodeLifecycleOptions{.grace = config_.node_grace},
+                     queues_->of("node-lifecycle"));
+  expirer_.emplace(runtime_, *catalog_, *cache_, writer);
+  if (host_) {
+    writer.add_admission(host_->namespaces());
+    host_->nodes().serve(
+        [this] { return networks_->quarantine().reporting_nodes(); },
+        [this](std::string node) { return networks_->quarantine().forget_node(std::move(node)); });
+    register_host_metrics(metrics_, *host_);
+    return;
+  }
+  const double joins = config_.flags.joins_per_second;
+  joining_.emplace(apiserver::JoinService::Parts{.runtime = runtime_,
+                                                 .catalog = *catalog_,
+                                                 .cache = *cache_,
+                                                 .writer = writer,
+                                                 .authority = identity_->authority(),
+                                                 .authenticator = identity_->authenticator()},
+                   apiserver::JoinOptions{.burst = 5 * joins, .per_second = joins});
+  api_->add_path(*joining_);
+  namespaces_.emplace(runtime_, *catalog_, *cache_, writer, queues_->of("namespace-terminator"));
+  garbage_.emplace(runtime_, *catalog_, *cache_, writer, queues_->of("garbage-collector"));
 }
 
-// What must be known of the host cluster, and the cache, before anything is served; given up when
-// the server is to end.
-Task<Result<>> load_host(delegation::HostCluster& host, watchcache::WatchCache& cache) {
-  FL_CO_CHECKED(co_await cache.wait_ready());
-  const Result<> loaded = co_await host.load();
+// Nothing is served before the cache is loaded and the first namespaces exist, or the host is
+// known.
+Task<Result<>> ServerProgram::load() {
+  if (!host_)
+    co_return co_await apiserver::ensure_defaults(runtime_, *cache_, *catalog_, api_->writer());
+  FL_CO_CHECKED(co_await cache_->wait_ready());
+  const Result<> loaded = co_await host_->load();
   if (!loaded) co_return fail(loaded.error().context("--host-kubeconfig"));
   co_return Result<>{};
 }
 
-Task<Result<>> load_host_until(runtime::Runtime& runtime, delegation::HostCluster& host,
-                               watchcache::WatchCache& cache, runtime::Signal& ended) {
-  runtime::Nested<Result<>> work(runtime, load_host(host, cache));
-  runtime::Scope scope(runtime);
-  scope.spawn(cancel_at(ended, work));
-  Result<> outcome = co_await work;
-  co_await scope.close();
-  co_return outcome;
+Result<> ServerProgram::listen() {
+  std::vector<runtime::Endpoint> local;
+  for (const runtime::Endpoint& at : config_.listen) {
+    Result<std::unique_ptr<runtime::Listener>> listener =
+        runtime_.listen(at, identity_->authority().tls());
+    if (!listener) return fail(std::move(listener).error().context("--listen"));
+    local.push_back((*listener)->local());
+    scope_.spawn(server_->serve(std::move(*listener)));
+  }
+  for (const ElsewhereEndpoint& at : config_.listen_elsewhere) {
+    auto listener = listen_elsewhere(runtime_, at, identity_->authority().tls());
+    if (!listener) return fail(std::move(listener).error().context("--listen-netns"));
+    scope_.spawn(server_->serve(std::move(*listener)));
+  }
+  if (!local.empty()) url_ = url_of(local.front(), config_);
+  if (joining_) joining_->set_servers(urls_for_nodes(local, config_));
+  return identity_->write_kubeconfig(url_);
 }
 
-std::string url_of(const runtime::Endpoint& local, const ServerConfig& config) {
-  if (!config.flags.advertise.empty()) return "https://" + config.flags.advertise.front();
-  runtime::Endpoint shown = local;
-  if (shown.host == "0.0.0.0") shown.host = "127.0.0.1";
-  if (shown.host == "::") shown.host = "::1";
-  return "https://" + shown.to_string();
+void ServerProgram::start_loops() {
+  scope_.spawn(identity_->maintain());
+  scope_.spawn(compact_now_and_then());
+  scope_.spawn(opened_->keep());
+  scope_.spawn(give_back_now_and_then());
+  scope_.spawn(networks_->run());
+  scope_.spawn(lifecycle_->run());
+  scope_.spawn(expirer_->run());
+  if (garbage_) scope_.spawn(garbage_->run());
+  if (namespaces_) scope_.spawn(namespaces_->run());
+  if (host_) scope_.spawn(host_->run());
 }
 
-// What nodes are told: every --advertise, or the addresses listened on. A wildcard tells them
-// nothing; they know the address they joined at.
-std::vector<std::string> urls_for_nodes(const std::vector<runtime::Endpoint>& local,
-                                        const ServerConfig& config) {
-  std::vector<std::string> urls;
-  for (const std::string& text : config.flags.advertise) urls.push_back("https://" + text);
-  if (!urls.empty()) return urls;
-  for (const ElsewhereEndpoint& elsewhere : config.listen_elsewhere)
-    urls.push_back("https://" + elsewhere.endpoint.to_string());
-  for (const runtime::Endpoint& at : local)
-    if (at.kind == runtime::Endpoint::Kind::tcp && at.host != "0.0.0.0" && at.host != "::")
-      urls.push_back("https://" + at.to_string());
-  return urls;
+Task<void> ServerProgram::wait_for_end() {
+  while (!stop_.asked())
+    if (Result<> woken = co_await stop_.changed().wait(); !woken) co_return;
 }
 
-Result<std::unique_ptr<runtime::Listener>> listen_elsewhere(
-    runtime::Runtime& runtime, const ElsewhereEndpoint& at,
-    std::shared_ptr<const runtime::TlsSource> tls) {
-  FL_TRY(const auto visit, runtime::NetworkNamespaceVisit::enter(at.netns));
-  return runtime.listen(at.endpoint, std::move(tls));
+Task<void> ServerProgram::stop_serving() {
+  log::info("stopping", {{"signal", stop_.signal()},
+                         {"serves_seconds", config_.flags.shutdown_delay_seconds},
+                         {"drain_seconds", config_.flags.drain_seconds}});
+  const Instant until = runtime_.now() + config_.shutdown_delay;
+  server_->retire();
+  const int times = stop_.times();
+  while (!failure_ && stop_.times() == times && runtime_.now() < until) {
+    runtime::TimedWait delay(runtime_, stop_.changed(), until);
+    const Result<> waited = co_await delay;
+    if (!waited && waited.error().code == Code::cancelled) break;
+  }
+  api_->end_watches();
+  co_await server_->stop(config_.drain);
+}
+
+Task<Result<>> ServerProgram::run() {
+  FL_CO_CHECKED(runtime_.files().make_directories(config_.flags.data, 0700));
+  metrics::register_process_metrics(metrics_);
+  register_build_info(metrics_);
+  Result<OpenedStore> opened =
+      co_await open_when_free(runtime_, surroundings_, metrics_, config_.lock_wait, stop_);
+  if (!opened && stop_.asked()) co_return Result<>{};
+  if (!opened) co_return fail(std::move(opened).error());
+  opened_.emplace(std::move(*opened));
+  Result<> ready = make_api();
+  if (ready) {
+    make_controllers();
+    scope_.spawn(follow_store());
+    ready = co_await unless_stopped(runtime_, load(), stop_);
+    if (ready) ready = listen();
+    if (ready) {
+      start_loops();
+      surroundings_.tell_ready(url_, opened_->description);
+      co_await wait_for_end();
+      co_await stop_serving();
+    }
+    co_await scope_.close();
+  }
+  co_await opened_->close();
+  if (failure_) co_return fail(std::move(*failure_).context("store"));
+  if (!ready && !stop_.asked()) co_return ready;
+  co_return Result<>{};
 }
 
 }  // namespace
 
-Task<Result<>> run_server(runtime::EpollRuntime& runtime, const ServerConfig& config) {
-  FL_CO_CHECKED(runtime.files().make_directories(config.flags.data, 0700));
-  metrics::Registry metrics;
-  metrics::register_process_metrics(metrics);
-  register_build_info(metrics);
-  FL_CO_TRY(OpenedStore opened, open_store(runtime, config, metrics));
-  std::unique_ptr<delegation::HostCluster> host;
-  if (config.aggregated()) {
-    FL_CO_TRY(host, open_host(runtime, config.flags.host_kubeconfig));
-  }
-  const resource::Catalog& catalog =
-      host ? resource::fairlead_catalog() : resource::builtin_catalog();
-  watchcache::WatchCache cache(runtime, *opened.store, catalog);
-  watchcache::register_cache_metrics(metrics, cache, catalog);
-  apiserver::NodeIndex nodes(catalog, cache);
-  const auto node_registered = [&nodes](std::string_view node, std::string_view pin) {
-    return nodes.key_pin_of(node) == pin;
-  };
-  FL_CO_TRY(const std::unique_ptr<ServerIdentity> identity,
-            ServerIdentity::open(runtime, config, node_registered, host.get()));
-  identity::RoleAuthorizer roles(&nodes);
-  std::vector<identity::Authorizer*> authorizers{&roles};
-  if (host) authorizers.push_back(&host->authorizer());
-  identity::UnionAuthorizer roles_and_host(std::move(authorizers));
-  identity::Authorizer& authorizer =
-      host ? static_cast<identity::Authorizer&>(roles_and_host) : roles;
-  apiserver::ApiServer api(
-      {.runtime = runtime,
-       .store = *opened.store,
-       .cache = cache,
-       .catalog = catalog,
-       .nodes = nodes,
-       .authenticator = identity->authenticator(),
-       .authorizer = authorizer,
-       .metrics = metrics},
-      {.reads = config.flags.max_reads, .writes = config.flags.max_writes, .reviews = !host});
-  BackupService backup(*opened.store);
-  api.add_path(backup);
-  client::WorkQueueFamilies queues(metrics);
-  ipam::VirtualNetworks networks(runtime, catalog, cache, api.writer(), metrics, &queues,
-                                 host ? &host->events() : nullptr);
-  // Nodes and namespaces are this server's own, or the host's.
-  std::optional<apiserver::JoinService> joining;
-  std::optional<controllers::NamespaceTerminator> namespaces;
-  if (host) {
-    api.writer().add_admission(host->namespaces());
-    register_host_metrics(metrics, *host);
-  } else {
-    const double joins = config.flags.joins_per_second;
-    joining.emplace(apiserver::JoinService::Parts{.runtime = runtime,
-                                                  .catalog = catalog,
-                                                  .cache = cache,
-                                                  .writer = api.writer(),
-                                                  .authority = identity->authority(),
-                                                  .authenticator = identity->authenticator()},
-                    apiserver::JoinOptions{.burst = 5 * joins, .per_second = joins});
-    api.add_path(*joining);
-    namespaces.emplace(runtime, catalog, cache, api.writer(), queues.of("namespace-terminator"));
-  }
-  controllers::GarbageCollector garbage(runtime, catalog, cache, api.writer(),
-                                        queues.of("garbage-collector"));
-  controllers::Expirer expirer(runtime, catalog, cache, api.writer());
-  std::unique_ptr<AuditFile> audit;
-  if (!config.flags.audit_log.empty()) {
-    FL_CO_TRY(audit, AuditFile::open(config.flags.audit_log));
-    api.set_audit({config.audit_level, [&audit](std::string line) { audit->append(line); }});
-  }
-
-  http::Server server(runtime, api, config.limits);
-  http::register_server_metrics(metrics, server);
-  runtime::Scope scope(runtime);
-  runtime::Signal ended;
-  std::optional<Error> failure;
-  int caught = 0;
-  scope.spawn(follow_store(cache, failure, ended));
-  scope.spawn(catch_signal(runtime, caught, ended));
-
-  // Nothing is served before the cache is loaded and the first namespaces exist.
-  Result<> ready;
-  if (host) {
-    ready = co_await load_host_until(runtime, *host, cache, ended);
-  } else {
-    ready = co_await apiserver::ensure_defaults(runtime, cache, catalog, api.writer(), ended);
-  }
-  std::string url;
-  std::vector<runtime::Endpoint> local;
-  for (const runtime::Endpoint& at : config.listen) {
-    if (!ready) break;
-    Result<std::unique_ptr<runtime::Listener>> listener =
-        runtime.listen(at, identity->authority().tls());
-    if (!listener) {
-      ready = fail(std::move(listener).error().context("--listen"));
-      break;
-    }
-    local.push_back((*listener)->local());
-    if (url.empty()) url = url_of(local.front(), config);
-    scope.spawn(server.serve(std::move(*listener)));
-  }
-  for (const ElsewhereEndpoint& at : config.listen_elsewhere) {
-    if (!ready) break;
-    auto listener = listen_elsewhere(runtime, at, identity->authority().tls());
-    if (listener) {
-      scope.spawn(server.serve(std::move(*listener)));
-    } else {
-      ready = fail(std::move(listener).error().context("--listen-netns"));
-    }
-  }
-  if (joining) joining->set_servers(urls_for_nodes(local, config));
-  if (ready) ready = identity->write_kubeconfig(url);
-  if (ready) {
-    scope.spawn(identity->maintain());
-    scope.spawn(compact_now_and_then(runtime, opened));
-    scope.spawn(opened.keep());
-    scope.spawn(give_back_now_and_then(runtime));
-    scope.spawn(garbage.run());
-    scope.spawn(networks.run());
-    if (namespaces) scope.spawn(namespaces->run());
-    if (host) scope.spawn(host->run());
-    scope.spawn(expirer.run());
-    std::printf("fairlead server ready on %s, store %s, kubeconfig %s/admin.kubeconfig\n",
-                url.c_str(), opened.description.c_str(), config.flags.data.c_str());
-    std::fflush(stdout);
-    while (!failure && caught == 0) {
-      if (Result<> woken = co_await ended.wait(); !woken) break;
-    }
-    if (caught) log::info("stopping", {{"signal", caught}});
-    co_await server.stop(config.drain);
-  }
-  co_await scope.close();
-  co_await opened.close();
-  if (failure) co_return fail(std::move(*failure).context("store"));
-  if (!ready && caught == 0) co_return ready;
-  co_return Result<>{};
+Task<Result<>> run_server(runtime::Runtime& runtime, const ServerConfig& config,
+                          ServerSurroundings surroundings, StopRequest& stop) {
+  ServerProgram program(runtime, config, std::move(surroundings), stop);
+  co_return co_await program.run();
 }
 
 }  // namespace fairlead::program

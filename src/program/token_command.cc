@@ -11,6 +11,7 @@
 #include "client/rest_client.h"
 #include "program/admin_access.h"
 #include "program/commands.h"
+#include "program/exit_status.h"
 #include "program/server_config.h"
 #include "program/time_to_live.h"
 #include "runtime/epoll_runtime.h"
@@ -47,8 +48,6 @@ Task<Result<>> remove_token(client::RestClient& api, std::string id) {
 
 Task<Result<>> create_token(client::RestClient& api, const TokenFlags& flags, std::string ca) {
   FL_CO_TRY(const std::optional<Duration> ttl, parse_ttl(flags.ttl));
-  if (!flags.node.empty() && !identity::is_node_name(flags.node))
-    co_return fail(Code::invalid, "--node " + flags.node + ": is not a valid node name");
   FL_CO_TRY(const identity::Certificate authority, identity::Certificate::parse_pem(ca));
   runtime::Runtime& runtime = api.runtime();
   const WallTime now = runtime.wall_now();
@@ -93,7 +92,15 @@ Task<Result<>> show_tokens(client::RestClient& api) {
 
 enum class Action { create, list, remove };
 
+Result<> check_flags(const TokenFlags& flags) {
+  FL_CHECKED(parse_ttl(flags.ttl));
+  if (!flags.node.empty() && !identity::is_node_name(flags.node))
+    return fail(Code::invalid, "--node " + flags.node + ": is not a valid node name");
+  return {};
+}
+
 Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFlags& flags) {
+  FL_CO_CHECKED(check_flags(flags));
   FL_CO_TRY(const identity::ClientConfig config,
             read_admin_kubeconfig(runtime, flags.server->data));
   FL_CO_TRY(const std::unique_ptr<client::RestClient> api,
@@ -115,9 +122,8 @@ Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFl
 int run(Action action, const TokenFlags& flags) {
   runtime::EpollRuntime runtime;
   const Result<> outcome = runtime.run_until_complete(carry_out(runtime, action, flags));
-  if (outcome) return 0;
-  std::fprintf(stderr, "fairlead server token: %s\n", outcome.error().message.c_str());
-  return 1;
+  if (outcome) return kDone;
+  return report("fairlead server token", outcome.error());
 }
 
 }  // namespace
@@ -128,23 +134,27 @@ void add_token_command(CLI::App& server, std::shared_ptr<ServerFlags> server_fla
       "token", "Tokens that machines join with (the server must be running).");
   command->require_subcommand(1);
   auto flags = std::make_shared<TokenFlags>(TokenFlags{.server = std::move(server_flags)});
-  const auto add = [&](const char* name, const char* help, Action action) {
+  const auto add = [&](const char* name, const char* help, Action action, const char* examples) {
     CLI::App* one = command->add_subcommand(name, help);
     one->add_option("--data", flags->server->data, "The server's folder");
+    one->footer(examples);
     one->callback([flags, action, &exit_status] { exit_status = run(action, *flags); });
     return one;
   };
-  CLI::App* create =
-      add("create", "Makes a token and prints it. It is not shown again.", Action::create);
+  CLI::App* create = add(
+      "create", "Makes a token and prints it. It is not shown again.", Action::create,
+      "Examples:\n  fairlead server token create --data /var/lib/fairlead --ttl 1h --node rack1-7");
   create->add_option("--ttl", flags->ttl, "How long it is valid: 90s, 30m, 24h, 7d; 0: no end")
       ->capture_default_str();
   create->add_option("--node", flags->node, "Only a node of this name may join with it");
   create->add_option("--description", flags->description, "What it is for");
   create->add_flag("--replace", flags->replace,
                    "May take over the name of a node that is registered with another key");
-  add("list", "Shows the tokens, without their secrets.", Action::list);
+  add("list", "Shows the tokens, without their secrets.", Action::list,
+      "Examples:\n  fairlead server token list --data /var/lib/fairlead");
   CLI::App* remove =
-      add("delete", "Deletes a token. Nodes that joined with it stay.", Action::remove);
+      add("delete", "Deletes a token. Nodes that joined with it stay.", Action::remove,
+          "Examples:\n  fairlead server token delete --data /var/lib/fairlead abcdef");
   remove->add_option("ID", flags->id, "The part of the token before the dot")->required();
   command->footer(
       "Examples:\n"

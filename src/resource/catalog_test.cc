@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "resource/kind_test_support.h"
@@ -149,6 +150,16 @@ TEST(Catalog, NonsenseIsSurvived) {
     for (Json nonsense : {Json(), Json(7), Json("x"), Json(JsonArray())}) {
       testing::write(*kind, nonsense);
     }
+  }
+}
+
+// `kubectl get all` and `kubectl delete all --all` are about what users make, not about what the
+// server and the nodes keep for themselves.
+TEST(Catalog, AllIsWhatUsersMake) {
+  const std::set<std::string> made_by_users = {"Service", "Subnet", "NetworkAttachment"};
+  for (const auto& kind : kinds()) {
+    const bool listed = std::ranges::find(kind->categories, "all") != kind->categories.end();
+    EXPECT_EQ(listed, made_by_users.contains(kind->kind)) << kind->kind;
   }
 }
 

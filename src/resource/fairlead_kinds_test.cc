@@ -226,9 +226,13 @@ TEST(NetworkAttachment, StatusIsChecked) {
     return write(kind, next, &old, Write::update_status).errors.size();
   };
   EXPECT_EQ(errors(R"({"ipv4":"","macAddress":"","hostIP":""})"), 0u);
+  EXPECT_EQ(errors(R"({"hostIP":"192.0.2.1"})") + errors(R"({"hostIP":"2001:db8::1"})"), 0u);
   for (const std::string_view bad :
        {R"({"ipv4":"x"})", R"({"ipv4":"fd00::1"})", R"({"ipv6":"10.0.0.1"})",
-        R"({"macAddress":"02:00"})", R"({"hostIP":"h"})", R"({"addressVNI":16777216})",
+        R"({"macAddress":"02:00"})", R"({"hostIP":"h"})", R"({"hostIP":"224.0.0.1"})",
+        R"({"hostIP":"255.255.255.255"})", R"({"hostIP":"0.0.0.0"})", R"({"hostIP":"127.0.0.1"})",
+        R"({"hostIP":"ff02::1"})", R"({"hostIP":"::"})", R"({"hostIP":"::1"})",
+        R"({"hostIP":"::ffff:224.0.0.1"})", R"({"hostIP":"fe80::1"})", R"({"addressVNI":16777216})",
         R"({"addressVNI":-1})", R"({"postCreateExecReport":{"startTime":"now"}})",
         R"({"errors":[]})"}) {
     EXPECT_EQ(errors(bad), 1u) << bad;
@@ -244,14 +248,14 @@ TEST(NetworkAttachment, Columns) {
                                    std::string(status) + "}"),
                wide);
   };
-  EXPECT_EQ(shown("{}", false), "a|n|s||Pending|<unknown>");
-  EXPECT_EQ(shown(R"({"ipv4":"10.0.0.5"})", false), "a|n|s|10.0.0.5|Addressed|<unknown>");
-  EXPECT_EQ(shown(R"({"errors":{"ipam":["full"]}})", false), "a|n|s||Error|<unknown>");
+  EXPECT_EQ(shown("{}", false), "a|n|s|||Pending|<unknown>");
+  EXPECT_EQ(shown(R"({"ipv4":"10.0.0.5"})", false), "a|n|s|10.0.0.5||Addressed|<unknown>");
+  EXPECT_EQ(shown(R"({"errors":{"ipam":["full"]}})", false), "a|n|s|||Error|<unknown>");
   EXPECT_EQ(
       shown(
           R"({"ipv4":"10.0.0.5","ipv6":"fd00::5","macAddress":"02:00:0a:00:00:05","ifcName":"fl0","hostIP":"192.0.2.1"})",
           true),
-      "a|n|s|10.0.0.5|Ready|<unknown>|fd00::5|02:00:0a:00:00:05|fl0|192.0.2.1");
+      "a|n|s|10.0.0.5|fd00::5|Ready|<unknown>|02:00:0a:00:00:05|fl0|192.0.2.1|");
 }
 
 // A lock's name and its address are two spellings of one thing.
@@ -321,7 +325,7 @@ TEST(NodeReport, IsChecked) {
   const auto made = write(
       kind, object_of(kind, R"({"applied":{"7":"1024","16777215":"9"},"appliedElsewhere":"3"})"));
   EXPECT_EQ(made.errors, Texts{});
-  EXPECT_EQ(row(kind, made.object, false), "a|2|<unknown>");
+  EXPECT_EQ(row(kind, made.object, false), "a|2||<unknown>");
   EXPECT_EQ(errors("{}"), Texts{});
   for (const char* vni : {"0", "07", "-1", "x", "", "16777216"})
     EXPECT_EQ(errors(R"({"applied":{")" + std::string(vni) + R"(":"1"}})").size(), 1u) << vni;

@@ -125,6 +125,8 @@ Kind ip_lock_kind() {
       "belongs to the NetworkAttachment that holds it.";
   Kind kind =
       fairlead_kind("IPLock", "iplocks", "iplock", "ipl", std::move(schema), {{"spec", {"spec"}}});
+  // Not in `all`: locks come and go with attachments, and nobody but the server deletes them.
+  kind.categories = {"fairlead"};
   kind.selectable = {"spec.subnetName"};
   const auto cell = [](auto read) {
     return [read](const Json& object, Moment) {

@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "resource/condition.h"
 #include "resource/describe.h"
 #include "resource/extended_metadata.h"
 #include "resource/fairlead_group.h"
@@ -18,6 +20,10 @@
 #include "resource/metadata.h"
 
 namespace fairlead::resource {
+
+// Reasons of the condition Ready that are about the node.
+inline constexpr std::string_view kAgentSilent = "AgentSilent";
+inline constexpr std::string_view kNodeUnknown = "NodeUnknown";
 
 struct NetworkAttachmentSpec {
   std::string node;
@@ -77,6 +83,19 @@ struct ExecReport {
   }
 };
 
+// exitStatus of a hook that has none of its own.
+inline constexpr int kHookNotStarted = -1;
+inline constexpr int kHookEndedBySignal = -2;
+inline constexpr int kHookTimedOut = -3;
+
+// Why a hook that ended so failed, in a sentence; nothing if it did not.
+std::optional<std::string> describe_failure(const ExecReport& report);
+
+// What status.errors.host says of a hook ("postCreateExec") whose program the node does not allow,
+// and whether a line of it is about that.
+std::string hook_not_allowed(std::string_view hook, std::string_view program);
+bool is_hook_not_allowed(std::string_view error);
+
 struct NetworkAttachmentErrors {
   std::vector<std::string> ipam;
   std::vector<std::string> host;
@@ -91,6 +110,7 @@ struct NetworkAttachmentErrors {
 };
 
 struct NetworkAttachmentStatus {
+  std::vector<Condition> conditions;
   NetworkAttachmentErrors errors;
   std::optional<MicroTime> subnet_creation_time;
   bool address_contention = false;
@@ -107,6 +127,12 @@ struct NetworkAttachmentStatus {
   template <class V>
   static void describe(V& v) {
     using Status = NetworkAttachmentStatus;
+    v.field("conditions", &Status::conditions)
+        .keyed_by({"type"})
+        .patch_merge("type")
+        .description(
+            "Ready, kept by the server: True once the interface exists and postCreateExec, if "
+            "any, has ended well; otherwise its reason and message say what is missing.");
     v.field("errors", &Status::errors).description("What is wrong, by who found it.");
     v.field("subnetCreationTime", &Status::subnet_creation_time)
         .description("When the subnet's spec was written, for measuring latency.");

@@ -49,12 +49,15 @@ Kind node_report_kind() {
                             {{"applied", {"appliedOwn", "applied", "appliedElsewhere"}}});
   kind.namespaced = false;
   kind.categories = {"fairlead"};
+  kind.selectable = {"silentSince", "renewTime"};
   kind.columns = {
       name_column(),
       column("Networks", "integer", "Virtual networks that the node reports on.",
              [](const Json& object, Moment) {
                return Json(static_cast<std::int64_t>(members_at(object, "applied").size()));
              }),
+      column("Silent-Since", "string", "When the agent was last heard, if it is silent.",
+             text_at("silentSince")),
       age_column("date"),
   };
   kind.validate = validate;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "resource/describe.h"
@@ -23,6 +24,8 @@ struct NodeReport {
   std::string applied_own;
   std::map<std::string, std::string> applied;  // VNI → resourceVersion
   std::string applied_elsewhere;
+  std::optional<MicroTime> renew_time;
+  std::optional<Time> silent_since;
 
   template <class V>
   static void describe(V& v) {
@@ -43,6 +46,14 @@ struct NodeReport {
         .description(
             "The same for every virtual network that is not named in applied: the node carries "
             "nothing there that was removed up to this resourceVersion.");
+    v.field("renewTime", &NodeReport::renew_time)
+        .description(
+            "When the agent last said that it lives; where the API has Leases it says so in one of "
+            "kube-node-lease instead.");
+    v.field("silentSince", &NodeReport::silent_since)
+        .description(
+            "Set by the server while the agent is silent: when it was last heard. The node's "
+            "networks stay as they were told last.");
   }
 };
 

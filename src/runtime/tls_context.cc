@@ -20,6 +20,8 @@ constexpr const char* kTls13Ciphers =
 constexpr const char* kTls12Ciphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
+// Of the certificates that a client may show: a chain of several large ones.
+constexpr long kMostCertificates = 16 << 10;
 constexpr const char* kGroups = "X25519:P-256:P-384";
 constexpr unsigned char kSessionContext[] = "fairlead";
 
@@ -92,6 +94,7 @@ Result<> TlsContext::load(const TlsCredentials& credentials) {
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_session_id_context(context_, kSessionContext, sizeof kSessionContext - 1);
   SSL_CTX_set_num_tickets(context_, 1);
+  if (role_ == Role::server) SSL_CTX_set_max_cert_list(context_, kMostCertificates);
   FL_CHECKED(use_certificate(credentials));
   FL_CHECKED(trust(credentials));
   return offer(credentials.alpn);

@@ -8,16 +8,19 @@
 
 #include <cerrno>
 #include <climits>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
+#include "runtime/hello_guard.h"
 
 namespace fairlead::runtime {
 
 struct TlsStream::Transport {
   std::unique_ptr<Descriptor> descriptor;
-  bool ended = false;    // the peer's FIN was read
-  int error_number = 0;  // of the system call that failed
+  bool ended = false;                 // the peer's FIN was read
+  int error_number = 0;               // of the system call that failed
+  std::optional<HelloGuard> guard{};  // a server's, until the handshake is done
 };
 
 const BIO_METHOD* TlsStream::bio_method() {
@@ -56,6 +59,10 @@ const BIO_METHOD* TlsStream::bio_method() {
         const ssize_t n = ::recv(descriptor.fd(), into, size, 0);
         if (n > 0) {
           *got = static_cast<std::size_t>(n);
+          if (transport.guard && !transport.guard->admit({into, *got})) {
+            transport.error_number = EMSGSIZE;
+            return 0;
+          }
           if (*got < size) descriptor.read_short();
           return 1;
         }
@@ -84,7 +91,8 @@ const BIO_METHOD* TlsStream::bio_method() {
 }
 
 TlsStream::TlsStream(ConnectedSocket socket, std::shared_ptr<TlsContext> context)
-    : transport_(std::make_unique<Transport>(std::move(socket.descriptor))),
+    : transport_(
+          std::make_unique<Transport>(Transport{.descriptor = std::move(socket.descriptor)})),
       context_(std::move(context)) {
   peer_.address = std::move(socket.peer_address);
   peer_.tls = true;
@@ -103,6 +111,7 @@ Result<> TlsStream::attach() {
   SSL_set_bio(ssl_, bio, bio);
   if (context_->role() == TlsContext::Role::server) {
     SSL_set_accept_state(ssl_);
+    transport_->guard.emplace();
   } else {
     SSL_set_connect_state(ssl_);
   }
@@ -193,6 +202,7 @@ Task<Result<>> TlsStream::handshake() {
     const Outcome outcome = judge(SSL_do_handshake(ssl_));
     if (outcome == Outcome::done) {
       established_ = true;
+      transport_->guard.reset();
       describe_peer();
     } else if (outcome == Outcome::want_read || outcome == Outcome::want_write) {
       FL_CO_CHECKED(co_await wait_for(outcome));

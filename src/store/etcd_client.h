@@ -40,6 +40,10 @@ std::string framed_request(const Message& message) {
   return framed;
 }
 
+// One more look at the sockets, and a turn for whoever it woke. A call costs etcd and us as much as
+// many of the requests that can share it: those that have arrived already should go along.
+Task<Result<>> let_others_join(runtime::Runtime& runtime);
+
 // The messages of one server stream.
 class EtcdStream {
  public:

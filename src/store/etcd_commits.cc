@@ -64,7 +64,6 @@ void EtcdCommits::take_back(const std::shared_ptr<Pending>& pending) {
   queue_.erase(place);
 }
 
-// The call begins on the next turn of the loop: what arrives in this one goes along.
 void EtcdCommits::send() {
   if (queue_.empty() || under_way_ == kUnderWay) return;
   ++under_way_;
@@ -112,6 +111,10 @@ EtcdCommits::Group EtcdCommits::take_group(EtcdGroup& group) {
 
 Task<void> EtcdCommits::carry_out() {
   for (;;) {
+    // Two looks: the answers to the group before bring the next requests of those who wait.
+    for (int look = 0; look < 2; ++look) {
+      if (!co_await let_others_join(client_.runtime())) break;
+    }
     refuse_overdue();
     refuse_outlived();
     EtcdGroup group(keys_);

@@ -32,9 +32,9 @@ std::size_t next_page(std::size_t page, std::size_t items, std::size_t bytes) {
 
 // One question to etcd for its revision, shared by everyone who came before it was asked.
 struct EtcdStore::Question {
-  Result<Revision> answer = Revision{0};
-  bool answered = false;
-  runtime::Signal finished;
+  bool begun = false;  // a fiber is on its way to ask
+  std::optional<Result<Revision>> answer;
+  runtime::Signal answered;
 };
 
 EtcdStore::EtcdStore(runtime::Runtime& runtime, EtcdOptions options)
@@ -51,21 +51,27 @@ EtcdStore::~EtcdStore() = default;
 Task<Result<Revision>> EtcdStore::revision() {
   if (!next_question_) next_question_ = std::make_shared<Question>();
   const std::shared_ptr<Question> question = next_question_;
-  if (!std::exchange(asking_, true)) scope_.spawn(ask_revisions());
-  while (!question->answered) {
-    FL_CO_CHECKED(co_await question->finished.wait());
+  if (questions_under_way_ < kQuestions && !std::exchange(question->begun, true)) {
+    ++questions_under_way_;
+    scope_.spawn(ask_revisions());
   }
-  co_return question->answer;
+  while (!question->answer) {
+    FL_CO_CHECKED(co_await question->answered.wait());
+  }
+  co_return *question->answer;
 }
 
+// A question leaves next_question_ when it is asked, so that whoever comes later waits for a later
+// one.
 Task<void> EtcdStore::ask_revisions() {
   while (next_question_) {
+    const Result<> joined = co_await let_others_join(runtime_);
+    if (!joined || !next_question_) break;
     const std::shared_ptr<Question> question = std::exchange(next_question_, nullptr);
     question->answer = co_await ask_revision();
-    question->answered = true;
-    question->finished.notify();
+    question->answered.notify();
   }
-  asking_ = false;
+  --questions_under_way_;
 }
 
 Task<Result<Revision>> EtcdStore::ask_revision() {

@@ -80,6 +80,8 @@ class EtcdStore final : public Store {
   // The newest revision that was handed out: to be kept for EtcdOptions::seen.
   Revision seen() const { return client_.history().seen(); }
 
+  static constexpr std::size_t kQuestions = 2;  // for the revision, at a time; callers share them
+
  private:
   class EtcdWatch;
   struct Question;
@@ -107,8 +109,8 @@ class EtcdStore final : public Store {
   Revision wanted_ = 0;       // the watch should get here …
   Revision known_event_ = 0;  // … and there is an event of ours at this revision
   bool nudging_ = false;
-  std::shared_ptr<Question> next_question_;
-  bool asking_ = false;
+  std::shared_ptr<Question> next_question_;  // gathers callers until it is asked
+  std::size_t questions_under_way_ = 0;
   runtime::Scope scope_;  // last: its fibers use all of the above
 };
 

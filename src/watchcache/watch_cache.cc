@@ -11,9 +11,11 @@ constexpr std::string_view kGuardPrefix = "guard/";
 
 }  // namespace
 
-// One question to the store for its revision, shared by everyone who came before it was asked.
+// One question to the store for its revision, shared by everyone who came before it was asked: what
+// it tells is not older than anything acknowledged until then.
 struct WatchCache::Check {
   Result<store::Revision> outcome = store::Revision{0};
+  bool begun = false;  // a fiber is on its way to ask
   bool done = false;
   runtime::Signal finished;
 };
@@ -145,8 +147,8 @@ Task<Result<>> WatchCache::fresh() {
     co_return Result<>{};
   if (!next_check_) next_check_ = std::make_shared<Check>();
   const std::shared_ptr<Check> check = next_check_;
-  if (!checking_) {
-    checking_ = true;
+  if (checks_under_way_ < kChecks && !std::exchange(check->begun, true)) {
+    ++checks_under_way_;
     scope_.spawn(check_revision());
   }
   while (!check->done) {
@@ -160,6 +162,9 @@ Task<Result<>> WatchCache::fresh() {
   co_return Result<>{};
 }
 
+// Runs from the next turn of the loop on: who arrives in this one goes along. After its own check
+// it takes the one that gathered meanwhile. The moment a check is asked it leaves next_check_, so
+// that whoever arrives later waits for a later one.
 Task<void> WatchCache::check_revision() {
   while (next_check_) {
     const std::shared_ptr<Check> check = std::exchange(next_check_, nullptr);
@@ -167,7 +172,7 @@ Task<void> WatchCache::check_revision() {
     check->done = true;
     check->finished.notify();
   }
-  checking_ = false;
+  --checks_under_way_;
 }
 
 namespace {

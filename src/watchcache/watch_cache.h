@@ -2,8 +2,10 @@
 // server reads nothing but this.
 //
 // Consistent reads: fresh() returns once the cache shows everything that was acknowledged before
-// the call, by anyone. Callers that arrive while a check of the store's revision is under way share
-// the next one. When the store lost history (gone), the cache lists anew, and every watcher is cut.
+// the call, by anyone. Callers that arrive in one turn of the loop share a check of the store's
+// revision; whoever arrives after it was asked starts the next at once, up to kChecks under way,
+// and beyond that shares the one that is asked as soon as one of them is answered. When the store
+// lost history (gone), the cache lists anew, and every watcher is cut.
 #pragma once
 
 #include <functional>
@@ -56,6 +58,10 @@ class WatchCache {
   // Called after every (re)load.
   void on_reset(std::function<void()> callback) { reset_callbacks_.push_back(std::move(callback)); }
 
+  // With fewer, cores idle while readers wait for round trips in turn; more only make each check
+  // carry fewer readers.
+  static constexpr std::size_t kChecks = 4;
+
  private:
   struct Check;
   Task<Result<store::Revision>> load();
@@ -78,8 +84,8 @@ class WatchCache {
   bool ready_ = false;
   runtime::Signal advanced_;
 
-  std::shared_ptr<Check> next_check_;  // gathers callers while another check is under way
-  bool checking_ = false;
+  std::shared_ptr<Check> next_check_;  // gathers callers until it is asked
+  std::size_t checks_under_way_ = 0;
   runtime::Scope scope_;
 };
 

@@ -77,6 +77,7 @@ constexpr FieldId kInPort{0x8000, 0, 4};
 constexpr FieldId kEthDst{0x8000, 3, 6};
 constexpr FieldId kEthSrc{0x8000, 4, 6};
 constexpr FieldId kEthType{0x8000, 5, 2};
+constexpr FieldId kVlanVid{0x8000, 6, 2};
 constexpr FieldId kIpProto{0x8000, 10, 1};
 constexpr FieldId kIpv4Src{0x8000, 11, 4};
 constexpr FieldId kArpOp{0x8000, 21, 2};
@@ -91,6 +92,8 @@ constexpr FieldId kIcmpv6Code{0x8000, 30, 1};
 constexpr FieldId kNdTarget{0x8000, 31, 16};
 constexpr FieldId kNdTargetMac{0x8000, 33, 6};
 constexpr FieldId kTunnelId{0x8000, 38, 8};
+constexpr FieldId kIpFragment{0x0001, 26, 1};
+constexpr FieldId kIpTtl{0x0001, 29, 1};  // of IPv6: the hop limit
 constexpr FieldId kTunnelIpv4Src{0x0001, 31, 4};
 constexpr FieldId kTunnelIpv4Dst{0x0001, 32, 4};
 constexpr FieldId kTunnelIpv6Src{0x0001, 109, 16};
@@ -98,6 +101,9 @@ constexpr FieldId kTunnelIpv6Dst{0x0001, 110, 16};
 constexpr FieldId kRegister0{0x0001, 0, 4};
 constexpr FieldId kNdReserved{0x1000, 1, 4};    // the flags of an advertisement
 constexpr FieldId kNdOptionType{0x1000, 2, 1};  // of the first option
+
+constexpr std::uint16_t kVlanTagged = 0x1000;  // in kVlanVid
+constexpr std::uint8_t kAnyFragment = 1;       // in kIpFragment: also the first
 
 constexpr std::uint16_t kEthTypeArp = 0x0806;
 constexpr std::uint16_t kEthTypeIpv4 = 0x0800;
@@ -115,8 +121,10 @@ Field exactly(FieldId id, const Mac& value);
 // REQUIRES: an address of the field's width.
 Field exactly(FieldId id, const Ip& value);
 Field within(FieldId id, const Cidr& block);
+// All of these bits are set, whatever the others are.
+Field with_bits(FieldId id, std::uint64_t bits);
 
-// Sorted by field: prerequisites come before what needs them.
+// Sorted by field.
 using Match = std::vector<Field>;
 
 struct Output {

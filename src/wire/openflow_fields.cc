@@ -17,6 +17,7 @@ constexpr std::uint16_t kNiciraInPort = 0xfff8;
 constexpr std::uint16_t kInstructionGoto = 1;
 constexpr std::uint16_t kInstructionApply = 4;
 constexpr std::uint16_t kMatchOxm = 1;
+constexpr std::uint16_t kOpenFlowClass = 0x8000;
 
 void put_field_header(std::string& out, FieldId id, bool masked) {
   put(out, id.oxm_class, 2);
@@ -200,6 +201,12 @@ Field exactly(FieldId id, const Ip& value) {
           .mask = {}};
 }
 
+Field with_bits(FieldId id, std::uint64_t bits) {
+  Field field = exactly(id, bits);
+  field.mask = field.value;
+  return field;
+}
+
 Field within(FieldId id, const Cidr& block) {
   Field field = exactly(id, block.base());
   if (block.prefix() == block.base().width()) return field;
@@ -214,7 +221,10 @@ void encode_match(std::string& out, const Match& match) {
   const std::size_t start = out.size();
   put(out, kMatchOxm, 2);
   put(out, 0, 2);
-  for (const Field& field : match) put_field(out, field);
+  // OpenFlow's own fields first: others need them to be there before.
+  for (const bool own : {true, false})
+    for (const Field& field : match)
+      if ((field.id.oxm_class == kOpenFlowClass) == own) put_field(out, field);
   const std::size_t length = out.size() - start;
   patch16(out, start + 2, length);
   out.resize(start + padded(length));

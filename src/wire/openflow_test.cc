@@ -179,6 +179,19 @@ TEST(OpenFlow, OrderOfFieldsDoesNotMatter) {
   EXPECT_EQ(decoded->flow, wanted);
 }
 
+// A switch refuses a field of Nicira's that comes before the one of OpenFlow's own that it needs.
+TEST(OpenFlow, FieldsFollowWhatTheyNeed) {
+  FlowMod change{.command = Command::add, .flow = {}};
+  change.flow.match = {with_bits(kIpFragment, kAnyFragment), exactly(kIpTtl, 255),
+                       exactly(kEthType, kEthTypeIpv6)};
+  const std::string bytes = encode_flow_mod(7, change);
+  const std::string fields = from_hex("80000a0286dd00013502010100013a01ff");
+  EXPECT_NE(bytes.find(fields), std::string::npos);
+  const auto decoded = decode_flow_mod(std::string_view(bytes).substr(kHeaderBytes));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->flow.match, change.flow.match);
+}
+
 // A dump of flows, as the switch answers it, cut at every byte: refused or part of it, never more.
 TEST(OpenFlow, FlowStatistics) {
   const std::string bytes = from_hex(

@@ -58,7 +58,12 @@ done
 
 # --- flags
 refuse "no address" '--host-ip: needed' "$FAIRLEAD" agent --join-dir "$WORK/a1"
-refuse "no credentials" 'one of --kubeconfig and --join-dir' "$FAIRLEAD" agent --host-ip 192.0.2.1
+for bad in 224.0.0.1 255.255.255.255 0.0.0.0 ff02::1; do
+  refuse "$bad" "--host-ip $bad: must be a unicast address" "$FAIRLEAD" agent --join-dir "$WORK/a1" --host-ip "$bad"
+done
+refuse "loopback" '--host-ip 127.0.0.1: must not be a loopback address' \
+  "$FAIRLEAD" agent --join-dir "$WORK/a1" --host-ip 127.0.0.1
+refuse "no credentials" '--kubeconfig or --join-dir: exactly one' "$FAIRLEAD" agent --host-ip 192.0.2.1
 # shellcheck disable=SC2016  # the backquotes are in the message
 refuse "not joined" 'run `fairlead join` first' "$FAIRLEAD" agent --host-ip 192.0.2.1 --join-dir "$WORK/nobody"
 refuse "another's folder" 'is that of node a1' "$FAIRLEAD" agent --host-ip 192.0.2.1 --join-dir "$WORK/a1" --node a2

@@ -1,7 +1,8 @@
 #!/bin/bash
 # A fairlead server behind the API aggregator of a host cluster: users, tokens, rights and namespaces are
 # the host's, subnets are Fairlead's. The host is another fairlead server behind a small aggregating proxy;
-# with KUBE_APISERVER=/path/to/kube-apiserver it is that one, with etcd, in a network namespace of its own.
+# with KUBE_APISERVER=/path/to/kube-apiserver it is that one, with etcd, in a network namespace of its own; with
+# KUBE_CONTROLLER_MANAGER=/path/to/kube-controller-manager, too, its garbage collector is tried on our kinds.
 # time-limit: 300
 KUBE_APISERVER=${KUBE_APISERVER:-}
 if [ -n "$KUBE_APISERVER" ] && [ -z "${IN_NAMESPACE:-}" ]; then
@@ -241,6 +242,47 @@ as admin patch configmap stays -n new-1 -p '{"metadata":{"finalizers":["example.
 as admin delete namespace new-1 --wait=false >/dev/null
 refuse "a namespace that is going" 'Forbidden.*being terminated' as admin create -f "$WORK/late.yaml"
 
+# --- the host's garbage collector collects, nobody here: what a deletion waits for stays until the host has acted
+for cascade in orphan foreground; do
+  subnet "kept-$cascade" 41
+  as admin create -f "$WORK/kept-$cascade.yaml" >/dev/null
+  as admin delete subnet "kept-$cascade" "--cascade=$cascade" --wait=false >/dev/null
+done
+kept() { as admin get subnet "kept-$1" -o 'jsonpath={.metadata.finalizers[*]}'; }
+if [ -z "${KUBE_CONTROLLER_MANAGER:-}" ]; then
+  for _ in 1 2 3 4 5; do
+    equal "orphaning waits for the host" "$(kept orphan)" orphan
+    equal "foreground deletion waits for the host" "$(kept foreground)" foregroundDeletion
+  done
+  equal "no collector runs here" "$(metric 'workqueue_depth{name="garbage-collector"}')" ""
+  for cascade in orphan foreground; do  # as the host's would
+    as admin patch subnet "kept-$cascade" --type merge -p '{"metadata":{"finalizers":null}}' >/dev/null
+    refuse "gone once the host has acted" 'NotFound' as admin get subnet "kept-$cascade"
+  done
+else
+  "$KUBE_CONTROLLER_MANAGER" --kubeconfig "$WORK/admin.kubeconfig" --controllers=garbagecollector --leader-elect=false \
+    --secure-port=0 >"$WORK/kcm.out" 2>"$WORK/kcm.err" &
+  STARTED+=($!)
+  gone() { ! as admin get subnet "$1" 2>/dev/null; }
+  wait_until 90 "the host's collector to finish both" gone kept-orphan
+  wait_until 90 "the host's collector to finish both" gone kept-foreground
+  owned() { # SUBNET NAME: a ConfigMap of the host that the Subnet owns
+    as admin create configmap "$2" -n default >/dev/null
+    as admin patch configmap "$2" -n default -p "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"fairlead.dev/v1alpha1\",
+      \"kind\":\"Subnet\",\"name\":\"$1\",\"uid\":\"$(as admin get subnet "$1" -o 'jsonpath={.metadata.uid}')\"}]}}" >/dev/null
+  }
+  for cascade in orphan background foreground; do
+    subnet "owner-$cascade" 42
+    as admin create -f "$WORK/owner-$cascade.yaml" >/dev/null
+    owned "owner-$cascade" "owned-$cascade"
+    as admin delete subnet "owner-$cascade" "--cascade=$cascade" --timeout=120s >/dev/null
+  done
+  vanished() { ! as admin get configmap "$1" -n default 2>/dev/null; }
+  wait_until 120 "what was deleted with its owner" vanished owned-background
+  wait_until 120 "what was deleted before its owner" vanished owned-foreground
+  equal "an orphan stays, and has no owner" "$(as admin get configmap owned-orphan -n default -o 'jsonpath={.metadata.name}{.metadata.ownerReferences}')" owned-orphan
+fi
+
 # --- a released address waits for the agents that carry it, though their Nodes are the host's
 start_agent() {
   "$FAIRLEAD" agent --kubeconfig "$BEHIND_DATA/admin.kubeconfig" --node edge --host-ip 192.0.2.1 --fabric log \
@@ -258,6 +300,14 @@ YAML
 held() { as admin get na held -o "jsonpath={$1}"; }
 implemented() { [ -n "$(held .status.hostIP)" ]; }
 wait_until 30 "an attachment with an interface" implemented
+expect "that is ready" 'condition met' as admin wait --for=condition=Ready na/held --timeout=30s
+told() {
+  as admin get events -n default --field-selector involvedObject.name=held \
+    -o 'jsonpath={range .items[*]}{.reason} {.source.host}{"\n"}{end}' | grep -qx 'Implemented edge'
+}
+wait_until 30 "what its agent did, among the host's Events" told
+beats() { [ -n "$(as admin get nodereport edge -o 'jsonpath={.renewTime}')" ]; }
+wait_until 30 "the agent is heard, in its report" beats
 lock=$(held .status.ipv4)
 lock=v1-7-${lock//./-}
 kill -KILL "$AGENT_PID"
@@ -309,10 +359,15 @@ else
   certificate next-proxy next-proxy-client /CN=front-proxy-client
   NEXT=(--cert "$PKI/next-proxy-client.crt" --key "$PKI/next-proxy-client.key")
   equal "not known yet" "$(direct '' GET $SUBNETS "${NEXT[@]}" -H 'X-Remote-User: limited')" 401
+  direct '' GET "$SUBNETS?watch=1" -N "${FRONT[@]}" -H 'X-Remote-User: limited' --max-time 120 >"$WORK/watch.code" &
+  old_watch=$!
+  STARTED+=("$old_watch")
   publish_authentication next-proxy
   vouches() { [ "$(direct '' GET $SUBNETS "${NEXT[@]}" -H 'X-Remote-User: limited')" = 200 ]; }
   wait_until 20 "the new aggregator is believed" vouches
   equal "the old one is not" "$(direct '' GET $SUBNETS "${FRONT[@]}" -H 'X-Remote-User: limited')" 401
+  wait "$old_watch" || die "a watch that it vouched for did not end cleanly"
+  CHECKS=$((CHECKS + 1))
   as own patch configmap extension-apiserver-authentication -n kube-system -p '{"data":{"requestheader-client-ca-file":"rubbish"}}' >/dev/null
   wait_until 20 "a broken one is complained about" grep -q 'the last one stays in force' "$WORK/behind.err"
   equal "and changes nothing" "$(direct '' GET $SUBNETS "${NEXT[@]}" -H 'X-Remote-User: limited')" 200

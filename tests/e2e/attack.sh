@@ -2,12 +2,17 @@
 # Peers that mean harm: slow, endless, malformed, too many, with wrong credentials. Each is refused or cut,
 # others are served meanwhile, memory stays below MEMORY_MB, and the process is the same at the end.
 # ATTACKS=name runs only those whose name contains it.
-# time-limit: 300
+# time-limit: 400
 . "$(dirname "$0")/../lib.sh"
 MEMORY_MB=${MEMORY_MB:-400}
 
-start_server one --log-level error --handshake-seconds 2 --header-seconds 2 --body-seconds 3 \
-  --idle-seconds 5 --stall-seconds 3
+# A user who is no administrator, and reads and writes all the same.
+CONTROLLER_TOKEN=controller-$RANDOM$RANDOM
+export CONTROLLER_TOKEN FAIRLEAD WORK
+echo "$CONTROLLER_TOKEN,controller,,\"fairlead:controllers\"" >"$WORK/tokens"
+
+start_server one --token-auth-file "$WORK/tokens" --log-level error --handshake-seconds 2 --header-seconds 2 --body-seconds 3 \
+  --idle-seconds 8 --stall-seconds 3
 
 # certificate NAME SUBJECT USAGE FIRST LAST [CA]: signed by the server's own authority, unless by another.
 : >"$WORK/index"
@@ -45,9 +50,11 @@ certificate foreign '/O=system:masters/CN=tester' clientAuth "$yesterday" "$tomo
 certificate server '/O=system:masters/CN=tester' serverAuth "$yesterday" "$tomorrow"
 certificate node '/O=system:nodes/CN=system:node:nowhere' clientAuth "$yesterday" "$tomorrow"
 
-attack() { # NAME WHAT: the server must live on, and stop when it is told
-  PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/attack/attack.py" "${SERVER_URL#https://}" \
-    "$SERVER_DATA/pki/ca.crt" "$TOKEN" "$SERVER_PID" "$MEMORY_MB" "$WORK/certificates" "$2" || die "see above; the server said: $(tail -n 20 "$WORK/$1.err")"
+attack() { # NAME SUITE: the server must live on, and stop when it is told
+  export SERVER_DATA
+  PYTHONDONTWRITEBYTECODE=1 python3 "$(dirname "$0")/attack/attack.py" \
+    "${SERVER_URL#https://}" "$SERVER_DATA/pki/ca.crt" "$TOKEN" "$SERVER_PID" "$MEMORY_MB" "$WORK/certificates" \
+    "$2" "${ATTACKS:-}" || die "see above; the server said: $(tail -n 20 "$WORK/$1.err")"
   CHECKS=$((CHECKS + 1))
 }
 stop() {
@@ -56,12 +63,12 @@ stop() {
   kill -TERM "$SERVER_PID"
   wait "$SERVER_PID" || die "SIGTERM: exit status $?"
 }
-attack one "${ATTACKS:-}"
+attack one all
 stop
 
 # A server that allows little. It tells everything it can tell; secrets are not among that.
-start_server two --log-level debug --max-connections 40 --max-reads 3 --stall-seconds 20 \
-  --audit-log "$WORK/audit" --audit-level metadata
+start_server two --log-level debug --max-connections 40 --max-reads 20 --max-writes 20 --max-watches 20 \
+  --stall-seconds 20 --token-auth-file "$WORK/tokens" --audit-log "$WORK/audit" --audit-level metadata
 attack two limits
 api POST /api/v1/namespaces/default/secrets -H 'Content-Type: application/json' \
   -d '{"metadata":{"name":"s"},"stringData":{"password":"lighthouse-keeper"}}' >/dev/null

@@ -42,3 +42,21 @@ equal "get" "$(kubectl get subnet s -o 'jsonpath={.spec.ipv4} {.status.validated
 equal "its files" "$(stat -c %u "$image"/var/lib/fairlead/* | sort -u)" 65532
 # The agent starts as far as a node without membership gets.
 refuse "agent" 'run .fairlead join. first' chroot "$image" /usr/bin/fairlead agent --host-ip 192.0.2.1 --join-dir /var/lib/none
+
+# --- the name that a node's containerd gives it (ctr images import): what a pod means by fairlead:v1
+equal "its name" "$(jq -r '.manifests[0].annotations["io.containerd.image.name"]' "$WORK/a/fairlead/index.json")" docker.io/library/fairlead:v1
+# --- the other images: hooks find a shell and what they usually call; etcd and Prometheus run from theirs
+refuse "no such image" 'other: must be one of fairlead, fairlead-tools, fairlead-etcd, fairlead-prometheus' images --output "$WORK/d" other
+check "make the others" images --output "$WORK/o" fairlead-tools fairlead-etcd fairlead-prometheus
+for name in tools etcd prometheus; do check "unpack $name" umoci unpack --image "$WORK/o/fairlead-$name:latest" "$WORK/$name"; done
+# With the PATH of an image, not of this machine.
+inside() { env -i PATH=/usr/sbin:/usr/bin chroot "$WORK/$1/rootfs" "${@:2}"; }
+equal "a shell" "$(inside tools /bin/sh -c 'grep -c . /etc/passwd')" 2
+expect "ip" 'ip utility, iproute2' inside tools /bin/sh -c 'ip -V'
+expect "ping" 'ping from iputils' inside tools /bin/sh -c 'ping -V'
+expect "the program" "^fairlead $("$FAIRLEAD" --version | awk '{print $2}')" inside tools /usr/bin/fairlead --version
+expect "the driver's hook" 'up or down, not sideways' inside tools /usr/local/libexec/fairlead/ping-test sideways fl1
+expect "etcd" '^etcd Version: 3' inside etcd /usr/bin/etcd --version
+expect "etcdctl" 'etcdctl version' inside etcd /usr/bin/etcdctl version
+expect "Prometheus" '^prometheus, version 2' inside prometheus /usr/bin/prometheus --version
+equal "what each runs" "$(for name in tools etcd prometheus; do jq -r '.process.args[0]' "$WORK/$name/config.json"; done | xargs)" '/usr/bin/fairlead /usr/bin/etcd /usr/bin/prometheus'

@@ -1,13 +1,16 @@
 #!/bin/bash
 # deploy/kubernetes: what `make deploy` would apply is rendered and looked at, and then run as pods would run it: the
-# container image, the manifests' arguments, users, Secrets and ConfigMaps; the cluster is another fairlead server.
-# An attachment becomes an interface, by an agent that has nothing but the kubelet's certificate.
+# container image, the manifests' arguments, users, Secrets and ConfigMaps. The cluster is another fairlead server, behind a
+# front (rbac_front.py) that gives service accounts the rights of the manifests, and no others.
+# An attachment becomes an interface, by an agent that has nothing but the kubelet's certificate; a node that the cluster
+# deletes frees its addresses; with deploy/overlays/pod-tokens an agent has nothing but the token of its pod.
 # (The aggregator itself is shown by aggregated.sh. No kubelet and no scheduler take part here.)
-# time-limit: 120
+# time-limit: 180
 if [ "$(id -u)" -ne 0 ]; then echo "running what an image holds needs root"; exit 77; fi
 if [ -z "${IN_NAMESPACE:-}" ]; then IN_NAMESPACE=1 exec unshare --net -- bash "$0" "$@"; fi
 . "$(dirname "$0")/../lib.sh"
-ROOT=$(cd "$(dirname "$0")/../.." && pwd)
+HERE=$(cd "$(dirname "$0")" && pwd)
+ROOT=$(cd "$HERE/../.." && pwd)
 ip link set lo up
 ip link add underlay type veth peer name wire
 ip address add 10.0.0.11/24 dev underlay
@@ -24,10 +27,20 @@ kubelet() { # NODE: its client certificate, certificate and key in one file as t
     -extfile <(echo extendedKeyUsage=clientAuth) -out "$PKI/$1.crt" 2>/dev/null
   cat "$PKI/$1.crt" "$PKI/$1.key"
 }
-# Its service account; RBAC, which would limit it to asking, is kube-apiserver's.
-echo 'pod-token,system:serviceaccount:fairlead-system:fairlead-server,1,"system:masters"' >"$WORK/tokens.csv"
-start_server cluster --token-auth-file "$WORK/tokens.csv"
-CLUSTER_PORT=${SERVER_URL##*:}
+start_server cluster
+CLUSTER=$KUBECONFIG
+# front NAME MANIFESTS: what the service accounts of pods talk to, at FRONT_PORT; its log is $WORK/NAME.log
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=front -addext subjectAltName=IP:127.0.0.1 \
+  -keyout "$PKI/front.key" -out "$PKI/front.crt" 2>/dev/null
+front() {
+  FRONT_PORT=$(free_port)
+  : >"$WORK/$1.log"
+  python3 "$HERE/rbac_front.py" --port "$FRONT_PORT" --cert "$PKI/front.crt" --key "$PKI/front.key" --host "$SERVER_URL" \
+    --host-ca "$WORK/cluster/pki/ca.crt" --host-token "$TOKEN" --manifests "$2" --tokens "$WORK/accounts.json" --log "$WORK/$1.log" \
+    >"$WORK/$1.out" 2>"$WORK/$1.err" &
+  STARTED+=($!)
+  wait_until 20 "front $1" grep -q ready "$WORK/$1.out"
+}
 kubectl create configmap extension-apiserver-authentication -n kube-system --from-file=client-ca-file="$PKI/ca.crt" \
   --from-file=requestheader-client-ca-file="$PKI/ca.crt" --from-literal=requestheader-allowed-names='["front-proxy-client"]' \
   --from-literal=requestheader-username-headers='["X-Remote-User"]' >/dev/null
@@ -36,9 +49,14 @@ kubectl create configmap extension-apiserver-authentication -n kube-system --fro
 deploy() { "$ROOT/scripts/deploy" "$@"; }
 refuse "no image" 'IMAGE is not set.*make images' deploy
 KUBECONFIG=$WORK/none refuse "no cluster" "the cluster does not answer \(KUBECONFIG=$WORK/none\)" deploy --render
-IMAGE=registry.example:5000/net/fairlead:v7 deploy --render >"$WORK/all.yaml" || die "it cannot be rendered"
-python3 -c 'import sys, yaml, json; print(json.dumps([d for d in yaml.safe_load_all(sys.stdin) if d]))' <"$WORK/all.yaml" >"$WORK/all.json"
-find_in() { jq -r "$1" "$WORK/all.json"; }
+# render NAME: what would be applied, as a list in $WORK/NAME.json
+render() {
+  IMAGE=registry.example:5000/net/fairlead:v7 deploy --render >"$WORK/$1.yaml" || die "$1 cannot be rendered"
+  python3 -c 'import sys, yaml, json; print(json.dumps([d for d in yaml.safe_load_all(sys.stdin) if d]))' <"$WORK/$1.yaml" >"$WORK/$1.json"
+}
+render all
+MANIFESTS=$WORK/all.json
+find_in() { jq -r "$1" "$MANIFESTS"; }
 of() { find_in ".[] | select(.kind == \"$1\" and .metadata.name == \"$2\") | $3"; }
 equal "the image" "$(find_in '[.[] | .spec.template.spec.containers[]?.image] | unique | join(" ")')" registry.example:5000/net/fairlead:v7
 equal "all is there" "$(find_in '[.[].kind] | group_by(.) | map("\(.[0])=\(length)") | join(" ")')" \
@@ -66,6 +84,7 @@ expect "the authority stays" "$(of APIService v1alpha1.fairlead.dev .spec.caBund
 expect "an image without a tag" 'image: fairlead:latest' cat "$WORK/again.yaml"
 IMAGE=r.example/f@sha256:$(printf '0%.0s' $(seq 64)) deploy --render >"$WORK/digest.yaml" || die "no digest"
 expect "by digest" 'image: r.example/f@sha256:0{64}$' cat "$WORK/digest.yaml"
+OVERLAYS=pod-tokens render bound
 kubectl patch secret fairlead-pki -n fairlead-system --type=json -p '[{"op": "remove", "path": "/data/ca.key"}]' >/dev/null
 IMAGE=fairlead refuse "half an authority" 'fairlead-pki has no ca.key' deploy --render
 equal "no keys left behind" "$(find "$ROOT/build" -maxdepth 1 -name 'deploy.*')" ''
@@ -96,12 +115,20 @@ for path in $(of Deployment fairlead-server '.spec.template.spec.containers[0].v
 done
 account=/run/secrets/kubernetes.io/serviceaccount
 put 444 0 $account/token <<<pod-token
-put 444 0 $account/ca.crt <"$WORK/cluster/pki/ca.crt"
-export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=$CLUSTER_PORT
-mapfile -t words < <(arguments Deployment fairlead-server)
-run_as "$server_user" server "${words[@]}"
-wait_until 30 "server in its pod" grep -q ready "$WORK/server.out"
+put 444 0 $account/ca.crt <"$PKI/front.crt"
+echo '{"pod-token": {"user": "system:serviceaccount:fairlead-system:fairlead-server"}}' >"$WORK/accounts.json"
+front rights "$MANIFESTS"
+# Nodes that are there before the server is.
+for node in n1 n2 n3; do kubectl create -f - >/dev/null <<<"{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"$node\"}}"; done
 SERVER_POD=$POD
+start_server_pod() { # OUTPUT
+  export KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=$FRONT_PORT
+  mapfile -t words < <(arguments Deployment fairlead-server)
+  POD=$SERVER_POD run_as "$server_user" "$1" "${words[@]}"
+  SERVER_POD_PID=$!
+  wait_until 30 "server in its pod" grep -q ready "$WORK/$1.out"
+}
+start_server_pod server
 of ConfigMap fairlead-ca '.data["ca.crt"]' >"$WORK/bundle.crt"
 name=$(of APIService v1alpha1.fairlead.dev '.spec.service | "\(.name).\(.namespace).svc"')
 at() { curl -sS --max-time 10 -o /dev/null -w '%{http_code}' --cacert "$WORK/bundle.crt" --resolve "$name:8443:127.0.0.1" "https://$name:8443$1" "${@:2}"; }
@@ -115,7 +142,8 @@ kubelet n1 | put 600 0 /var/lib/kubelet/pki/kubelet-client-current.pem
 put 444 0 /etc/hosts <<<"127.0.0.1 $name"
 mapfile -t words < <(arguments DaemonSet fairlead-agent)
 run_as 0:0 agent "${words[@]}"
-wait_until 30 "agent in its pod" grep -q 'ready, fabric vxlan' "$WORK/agent.out"
+AGENT_PID=$!
+wait_until 30 "agent in its pod" grep -q '"fabric":"vxlan"' "$WORK/agent.out"
 equal "its probe" "$(curl -sS --max-time 10 "http://10.0.0.11:9294$(of DaemonSet fairlead-agent '.spec.template.spec.containers[0].readinessProbe.httpGet.path')")" ok
 export KUBECONFIG=$SERVER_POD/var/lib/fairlead/admin.kubeconfig
 kubectl create -f - >/dev/null <<'OBJECTS'
@@ -140,3 +168,68 @@ equal "not another node's attachment" "$(status n1 y)" 403
 equal "no creating" "$(at /apis/fairlead.dev/v1alpha1/namespaces/default/subnets --cert "$PKI/n1.crt" --key "$PKI/n1.key" -X POST -d '{}' -H 'Content-Type: application/json')" 403
 kubelet n2 >/dev/null
 equal "its own" "$(status n2 y)" 200
+
+NODE_REPORT=/apis/fairlead.dev/v1alpha1/nodereports
+# --- a node that the cluster deletes holds no address back, one that it has does
+IN_CLUSTER=(kubectl --kubeconfig "$CLUSTER")
+awaited() { kubectl get iplocks -o json | jq -r '[.items[].metadata.annotations["fairlead.dev/awaits"] // empty] | join(" ")'; }
+gone() { kill -KILL "$1"; wait "$1" 2>/dev/null || true; }
+gone "$AGENT_PID"
+kubectl create -f - >/dev/null <<'OBJECT'
+{"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "z"}, "spec": {"node": "n1", "subnet": "s"}}
+OBJECT
+kubectl delete na z >/dev/null
+equal "it waits for the node" "$(awaited)" n1
+"${IN_CLUSTER[@]}" delete node n3 >/dev/null
+"${IN_CLUSTER[@]}" delete node n1 >/dev/null
+nobody_awaited() { [ -z "$(awaited)" ]; }
+wait_until 30 "the address free, because its node is gone" nobody_awaited
+refuse "and its report gone" NotFound kubectl get nodereport n1
+
+# --- all of it with the rights of the manifests: nothing was refused, and no kind of right is there for nothing
+refuse "nothing refused" '^$' grep ^refused "$WORK/rights.log"
+used() { grep -q "^allowed system:serviceaccount:fairlead-system:fairlead-server [a-z]* $1 " "$WORK/rights.log"; }
+find_in '.[] | select(.kind == "ClusterRole" and .metadata.name == "fairlead-server") | .rules[] | .apiGroups[0] + "/" + .resources[]' >"$WORK/granted"
+equal "what it may read and write" "$(xargs <"$WORK/granted")" '/namespaces /nodes /events'
+while read -r right; do check "$right is needed" used "$right"; done <"$WORK/granted"
+equal "a token is reviewed" "$(at $NODE_REPORT/n2 -H 'Authorization: Bearer unknown')" 401
+check "by the cluster" used authentication.k8s.io/tokenreviews
+check "the ConfigMap is followed" used /configmaps
+
+# --- deploy/overlays/pod-tokens: an agent without any certificate, by the token of its pod
+gone "$SERVER_POD_PID"
+MANIFESTS=$WORK/bound.json
+AUDIENCE=$(of DaemonSet fairlead-agent '.spec.template.spec.volumes[] | .projected.sources[0].serviceAccountToken.audience? // empty')
+token_of() { # ID AUDIENCE: looks like a service account's; only the cluster can tell whether it is one
+  printf '{"aud":["%s"],"jti":"%s"}' "$2" "$1" | base64 -w0 | tr '+/' '-_' | tr -d = | sed 's/^/e30./; s/$/.c2ln/'
+}
+jq -n --arg a "$(token_of a "$AUDIENCE")" --arg b "$(token_of b "$AUDIENCE")" --arg c "$(token_of c "$AUDIENCE")" --arg audience "$AUDIENCE" '
+  def agent: {user: "system:serviceaccount:fairlead-system:fairlead-agent", $audience, namespace: "fairlead-system"};
+  {"pod-token": {user: "system:serviceaccount:fairlead-system:fairlead-server"},
+   ($a): (agent + {pod: "fairlead-agent-x", uid: "u1", node: "n2"}),
+   ($b): agent,
+   ($c): (agent + {user: "system:serviceaccount:default:other", pod: "p", uid: "u2", node: "n2"})}' >"$WORK/accounts.json"
+front bound "$MANIFESTS"
+start_server_pod again
+pod tokens
+put 444 0 "$(of DaemonSet fairlead-agent '.spec.template.spec.containers[0].volumeMounts[] | select(.name == "token") | .mountPath')/token" <<<"$(token_of a "$AUDIENCE")"
+of ConfigMap fairlead-agent .data.kubeconfig | sed 's/svc:443/svc:8443/' | put 444 0 /etc/fairlead/agent/kubeconfig
+put 444 0 /etc/fairlead/ca/ca.crt <"$WORK/bundle.crt"
+put 444 0 /etc/hosts <<<"127.0.0.1 $name"
+mapfile -t words < <(arguments DaemonSet fairlead-agent | sed 's/^--node=n1$/--node=n2/')
+run_as 0:0 tokens "${words[@]}"
+wait_until 30 "agent with the token of its pod" grep -q '"fabric":"vxlan"' "$WORK/tokens.out"
+kubectl create -f - >/dev/null <<'OBJECT'
+{"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "t"}, "spec": {"node": "n2", "subnet": "s"}}
+OBJECT
+made() { kubectl get na t -o 'jsonpath={.status.ifcName}' | grep .; }
+wait_until 30 "an interface, by the token alone" made
+by_token() { at "$1" -H "Authorization: Bearer $2" "${@:3}"; }
+equal "its own report" "$(by_token $NODE_REPORT/n2 "$(token_of a "$AUDIENCE")")" 200
+equal "no other node's" "$(by_token $NODE_REPORT/n3 "$(token_of a "$AUDIENCE")")" 403
+equal "nothing else" "$(by_token /apis/fairlead.dev/v1alpha1/namespaces/default/subnets "$(token_of a "$AUDIENCE")" -X POST -H 'Content-Type: application/json' -d '{}')" 403
+equal "a token without a pod" "$(by_token $NODE_REPORT/n2 "$(token_of b "$AUDIENCE")")" 401
+equal "another service account's" "$(by_token $NODE_REPORT/n2 "$(token_of c "$AUDIENCE")")" 401
+equal "one that nobody gave out" "$(by_token $NODE_REPORT/n2 "$(token_of d "$AUDIENCE")")" 401
+refuse "nothing refused here either" '^$' grep ^refused "$WORK/bound.log"
+expect "the pod was looked up" 'allowed .*:fairlead-server get /pods fairlead-system/fairlead-agent-x$' cat "$WORK/bound.log"

@@ -76,12 +76,13 @@ wait_until 20 "an address for one who waits" bash -c \
 kubectl delete na a2 >/dev/null
 if [ -z "$(field na waits .status.ipv4)" ]; then addressed waits; fi
 
-# --- a lock that is lost comes back with the same address
-before=$(field na a3 .status.ipv4)
-kubectl patch ipl "v1-7-${before//./-}" --type=json -p '[{"op": "remove", "path": "/metadata/finalizers"}]' >/dev/null
-kubectl delete ipl "v1-7-${before//./-}" --wait=false >/dev/null
-wait_until 20 "the lock again" kubectl get ipl "v1-7-${before//./-}"
-equal "the address stays" "$(field na a3 .status.ipv4)" "$before"
+# --- a lock that is in use is not deleted, and who tries is told by whom
+before=$(field na a3 .status.ipv4) lock=v1-7-${before//./-}
+refuse "a lock in use" "$before is in use by NetworkAttachment default/a3" kubectl delete ipl "$lock"
+equal "nothing happened to it" "$(field ipl "$lock" .metadata.deletionTimestamp)" ""
+apply attachment claims n1 s1 ", \"fixedIPv4\": \"$before\""
+wait_until 20 "the holder named" has na claims .status.errors.ipam "$before is taken by attachment a3"
+kubectl delete na claims >/dev/null
 
 # --- quarantine: a node that may still send to an address holds it
 kubectl create -f - >/dev/null <<<'{"apiVersion": "fairlead.dev/v1alpha1", "kind": "NodeReport", "metadata": {"name": "n4"}}'
@@ -103,6 +104,22 @@ kubectl delete sn s1 >/dev/null
 equal "the rival is validated in the same moment" "$(field sn rival .status.validated)" true
 addressed on-rival
 wait_until 20 "no address without subnet" lacks na early .status.ipv4 .
+
+# --- a Subnet that is made again: its network is not given away meanwhile, its locks are in use again
+stranger() { kubectl get sn -n other stranger -o 'jsonpath={.status.errors}'; }
+taken=$(field na on-rival .status.ipv4) lock=v1-7-${taken//./-}
+kubectl delete sn rival >/dev/null
+wait_until 20 "no address without subnet" lacks na on-rival .status.ipv4 .
+wait_until 20 "the network is still default's" bash -c \
+  'kubectl get sn -n other stranger -o "jsonpath={.status.errors}" | grep -q "default still holds addresses"'
+expect "an idle lock is kept" "$taken is kept for NetworkAttachment default/on-rival" \
+  bash -c "kubectl delete ipl $lock 2>&1 || true"
+apply subnet rival 7 '"ipv4": "10.0.0.0/24"'
+equal "it has its network back" "$(field sn rival .status.validated)" true
+addressed on-rival
+equal "and its address" "$(field na on-rival .status.ipv4)" "$taken"
+equal "its lock is not idle" "$(field ipl "$lock" '.metadata.labels.fairlead\.dev/idle-since')" ""
+expect "the other waits" 'same VNI but' stranger
 
 # --- the server comes back and knows it all
 kill -KILL "$SERVER_PID"

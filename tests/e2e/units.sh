@@ -14,6 +14,9 @@ install_to() { DESTDIR=$1 PREFIX=$2 "$ROOT/scripts/install" "${@:3}"; }
 # --- installing and removing
 expect "install" 'installed below' install_to "$TARGET" /usr/local
 equal "the program" "$("$TARGET/usr/local/bin/fairlead" --version)" "$("$FAIRLEAD" --version)"
+# --ping's default program is there, and runs as far as an interface that does not exist gets.
+hook=$(fairlead_flag() { "$FAIRLEAD" bench attachments --help | grep -oE 'ping-program TEXT=[^ ]+' | cut -d= -f2; }; fairlead_flag)
+refuse "the hook of --ping" 'there is no interface fl0' "$TARGET$hook" up fl0 10.0.0.2
 echo mine >"$TARGET/etc/fairlead/server.env"
 check "install again" install_to "$TARGET" /usr/local
 equal "settings stay" "$(cat "$TARGET/etc/fairlead/server.env")" mine
@@ -81,7 +84,7 @@ token=$("$FAIRLEAD" server token create --data "$WORK/lib/fairlead")
 check "join" "$FAIRLEAD" join --server 127.0.0.1:6443 --token "$token" --node n1 --data "$WORK/lib/fairlead-node"
 agent >"$WORK/agent.out" 2>"$WORK/agent.err" &
 STARTED+=($!)
-wait_until 30 "agent by its unit" grep -q 'ready, fabric vxlan' "$WORK/agent.out"
+wait_until 30 "agent by its unit" grep -q '"fabric":"vxlan"' "$WORK/agent.out"
 kubectl create -f - >/dev/null <<'OBJECTS'
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "s"}, "spec": {"vni": 5, "ipv4": "10.1.0.0/24"}}
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "x"}, "spec": {"node": "n1", "subnet": "s"}}

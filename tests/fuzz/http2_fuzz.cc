@@ -28,7 +28,7 @@ void feed(MemoryRuntime& runtime, RawPeer& peer, std::string_view bytes) {
 void attack_server(std::string_view bytes, bool with_opening) {
   Limits limits;
   limits.body_bytes = 4096;
-  limits.bodies_under_way = 16384;
+  limits.request_bytes = 16384;
   limits.header_bytes = 4096;
   limits.streams_per_connection = 20;
   ServerWorld world(limits);

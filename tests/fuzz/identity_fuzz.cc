@@ -6,6 +6,7 @@
 
 #include "identity/authenticator.h"
 #include "identity/certificate.h"
+#include "identity/impersonation.h"
 #include "identity/join.h"
 #include "identity/kubeconfig.h"
 #include "identity/token.h"

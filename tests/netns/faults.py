@@ -4,27 +4,31 @@ Three hosts, two servers (each with its controllers) on an etcd of three, two ne
 Attachments come and go all the time while one thing after another is killed with -9 and started again, or cut
 off. After each fault the churn pauses, and everything must come to rest as the promises say (faults_judge.py):
 no address owned twice at any moment, locks that match the addresses, interfaces that match the attachments, and
-frames that reach exactly those they should. Guests that nobody touches ping each other throughout; what they
-lose is counted and told for each fault. It must be nothing where the kernel forwards; a switch in user space, which forwards
-only while it has the processor, must not have stopped for good.
+frames that reach exactly those they should, by IPv4 and IPv6. While a fault lasts, too, frames are sent between the
+stations of the churn: none may arrive at who lost the address to another, never had it, or is of another network.
+Guests that nobody touches ping each other throughout; what they lose is counted and told for each fault. It must be
+nothing where the kernel forwards. A switch in user space may lose what is sent from its being killed to the first
+answer after its start, and as many more as found its sockets full because it had no processor time.
 The network green has guests on host-1 and host-2 only: none of its packets may come to host-3, and of no network may
 anything but unicast IP cross the switch.
 
 Open vSwitch in user space loses packets of its tunnels, without anybody's help, whenever any interface of the host
 comes or goes: it reads all routes anew and has none meanwhile. So with the fabric ovs the hosts of those guests see
-no interfaces of the churn, only its flows; a guest on a host with interfaces that come and go is counted beside.
+no interfaces of the churn, only its flows; a guest on a host with interfaces that come and go may lose one with each.
 """
 
 import http.client
 import ipaddress
 import random
+import re
 import sys
 import threading
 import time
 
 import faults_judge as judge
-from faults_world import (Api, Capture, Etcd, Lab, Pinger, Probe, Station, attempt, count_lost, free_ports_in_a_row,
-                          mac_for, run, until, vxlan_of, vxlan_of_other_than_unicast_ip)
+from faults_world import (Api, Capture, Etcd, FrameSockets, Lab, Pinger, Probe, Station, answer_in, attempt, count_lost,
+                          data_frame, free_ports_in_a_row, mac_for, mark_in, overflows, question, run, until, vxlan_of,
+                          vxlan_of_other_than_unicast_ip)
 
 BLOCK = ipaddress.ip_network("10.20.0.0/28")
 NETWORKS = {"red": 6001, "blue": 6002, "green": 6003}
@@ -34,6 +38,8 @@ FIXED = ["10.20.0.12", "10.20.0.13"]  # what several want at once, again and aga
 UNTOUCHED = [("red", "u1", 1, 2), ("red", "u2", 2, 3), ("red", "u3", 3, 4), ("blue", "v1", 1, 2), ("blue", "v2", 2, 5),
              ("green", "g1", 1, 2), ("green", "g2", 2, 3)]
 AT_ONCE = 8  # attachments of the churn in a network
+IPV6_PROBED = 40  # addresses that somebody had
+ANSWER_WITHIN = 3  # seconds: a ping whose answer a switch took with it when it was killed
 
 
 class Churn(threading.Thread):
@@ -110,17 +116,111 @@ class Churn(threading.Thread):
 
 
 class Watcher(threading.Thread):
-    """Looks at the attachments all the time: no address may be owned twice, ever."""
+    """Looks at the attachments all the time: no address may be owned twice, ever. Remembers who owned what."""
 
     def __init__(self, lab):
         super().__init__(daemon=True)
         self.api, self.seen, self.wrong = Api(lab, 1), 0, []
+        self.lock, self.owners, self.last = threading.Lock(), judge.Owners(), []
 
     def run(self):
         while not self.wrong:
-            self.wrong = judge.owned_twice(self.api.list("networkattachments"))
+            attachments = self.api.list("networkattachments")
+            self.wrong = judge.owned_twice(attachments)
+            with self.lock:
+                self.owners.look(attachments)
+                self.last = attachments
             self.seen += 1
             time.sleep(0.05)
+
+    def look_again(self):
+        """Returns when it has seen what there is now."""
+        goal = self.seen + 2
+        until(90, "a look at the attachments", lambda: self.wrong or self.seen >= goal)
+
+
+def stations_of(attachments, guests):
+    """Those of the churn that can send."""
+    stations = []
+    for one in attachments:
+        status = one.get("status", {})
+        if status.get("ipv4") and status.get("ifcName") and status["ifcName"] not in guests:
+            stations.append(Station(one["spec"]["node"], status["ifcName"], status["addressVNI"],
+                                    ipaddress.ip_address(status["ipv4"]),
+                                    ipaddress.ip_address(status["ipv6"]) if status.get("ipv6") else None,
+                                    status["macAddress"]))
+    return stations
+
+
+class Sentry(threading.Thread):
+    """Sends frames between the stations of the churn, also while things are killed and cut off, above all to addresses
+    that change hands; keeps what arrived where, to be judged when all is known that happened meanwhile."""
+
+    AT_ONCE, ROUND, GRACE = 40, 0.1, 20  # pairs in a round, seconds, rounds that an answer may take
+
+    def __init__(self, lab, watcher, guests, raise_interfaces, seed):
+        super().__init__(daemon=True)
+        self.frames, self.watcher, self.guests, self.raise_interfaces = FrameSockets(lab), watcher, guests, raise_interfaces
+        self.random, self.go, self.paused = random.Random(seed), threading.Event(), threading.Event()
+        self.then, self.arrived, self.answers, self.before = [], set(), set(), {}
+
+    def run(self):
+        while True:
+            if not self.go.is_set():
+                self.paused.set()
+                self.go.wait()
+                self.paused.clear()
+            self.round()
+
+    def start_round(self):
+        """Pairs of a station and an address, with its owner's MAC."""
+        with self.watcher.lock:
+            owners, then = self.watcher.owners, self.watcher.owners.now()
+            stations = stations_of(self.watcher.last, self.guests)
+            macs = {address: owners.macs[uids[-1]] for address, uids in owners.history.items()}
+        self.then.append(then)
+        self.before = self.before or then
+        pairs = [(s, address) for s in stations for address in macs
+                 if address[0] == s.vni and address[1] not in (s.ip, s.ip6) and (s.ip6 or address[1].version == 4)]
+        self.random.shuffle(pairs)
+        pairs.sort(key=lambda pair: then[pair[1]] == self.before.get(pair[1]))  # those that changed hands first
+        return [(s, address[1], macs[address]) for s, address in pairs[:self.AT_ONCE]]
+
+    def round(self):
+        number = len(self.then)
+        if number % 10 == 0:
+            self.raise_interfaces()
+        for station, ip, mac in self.start_round():
+            self.frames.send(station, question(station, ip))
+            # It goes where its MAC goes, which is by an IPv4 address.
+            behind = ipaddress.ip_address(bytes.fromhex(mac.replace(":", ""))[2:])
+            self.frames.send(station, data_frame(station, ip, mac, f"{station.interface}-{behind}-{number}"))
+        end = time.monotonic() + self.ROUND
+        while (left := end - time.monotonic()) > 0:
+            self.frames.receive(left, self.take)
+
+    def take(self, node, interface, frame):
+        if answer := answer_in(frame):
+            self.answers.add((interface, answer[0], answer[1], len(self.then) - 1))
+        elif (mark := mark_in(frame)) and mark.count("-") == 2:
+            sender, ip, number = mark.split("-")
+            self.arrived.add((sender, ipaddress.ip_address(ip), int(number), interface))
+
+    def stop(self):
+        self.go.clear()
+        until(60, "end of a round of frames", self.paused.is_set)
+
+    def judge(self):
+        """What went wrong since the last time, and how many frames and answers were judged."""
+        with self.watcher.lock:
+            owners, wrong = self.watcher.owners, []
+            for sender, ip, number, receiver in self.arrived:
+                wrong += owners.misled((sender, ip, self.then[number]), receiver)
+            for asker, ip, mac, number in self.answers:
+                wrong += owners.misnamed((asker, ip, self.then[max(0, number - self.GRACE)]), mac)
+        counts = len(self.arrived), len(self.answers)
+        self.then, self.arrived, self.answers, self.before = [], set(), set(), {}
+        return wrong, counts
 
 
 class Story:
@@ -139,19 +239,24 @@ class Story:
         self.green = {node: Capture(self.lab, node, green, f"{work}/green-{node}") for node in ("host-1", "host-3")}
         self.unfit = [Capture(self.lab, node, unfit, f"{work}/unfit-{node}") for node in ("host-1", "host-3")]
         self.make_networks()
-        self.pingers = [Pinger("u1 → u2", self.lab.guest("u1"), self.ip["u2"]),
-                        Pinger("v2 → v1", self.lab.guest("v2"), self.ip["v1"]),
-                        Pinger("u2 → u1 by IPv6", self.lab.guest("u2"), self.ip6["u1"]),
-                        Pinger("g1 → g2", self.lab.guest("g1"), self.ip["g2"]),
-                        Pinger("u3 → u1", self.lab.guest("u3"), self.ip["u1"])]
-        # A switch in user space forwards as well as it gets the processor, and not while it is itself stopped.
-        self.may_lose = 0.9 if self.fabric == "ovs" else 0
-        self.may_lose_one = {"u3 → u1"} if quiet else set()
+        self.pingers = [self.pinger("u1", "u2", self.ip), self.pinger("v2", "v1", self.ip),
+                        self.pinger("u2", "u1", self.ip6), self.pinger("g1", "g2", self.ip)]
+        # On ovs the interfaces of host-3 come and go, see above: a ping may be lost with each.
+        beside = self.pinger("u3", "u1", self.ip)
+        self.beside = {beside.name} if quiet else set()
+        self.pingers.append(beside)
+        self.dark, self.full, self.changes = judge.Dark(), {}, {}
         for pinger in self.pingers:
             until(60, f"answer for {pinger.name}", pinger.answered)
         self.churn, self.watcher = Churn(self.lab, self.lab.nodes[quiet:], seed), Watcher(self.lab)
-        self.churn.start()
-        self.watcher.start()
+        self.sentry = Sentry(self.lab, self.watcher, self.guests, self.interfaces, seed)
+        for thread in (self.churn, self.watcher, self.sentry):
+            thread.start()
+
+    def pinger(self, start, end, addresses):
+        hosts = {f"host-{host}" for _, name, host, _ in UNTOUCHED if name in (start, end)}
+        name = f"{start} → {end}" + (" by IPv6" if addresses is self.ip6 else "")
+        return Pinger(name, hosts, self.lab.guest(start), addresses[end])
 
     def make_networks(self):
         for network, vni in NETWORKS.items():
@@ -197,34 +302,66 @@ class Story:
                  judge.interfaces_wrong(attachments, self.interfaces()))
         if wrong:
             return wrong
-        stations, owners = [], {}
+        stations, owners = stations_of(attachments, self.guests), {}
+        reachable = {station.interface: station for station in stations}
         for one in attachments:
             status = one["status"]
-            if not status.get("ipv4"):
-                continue
-            station = Station(one["spec"]["node"], status["ifcName"], status["addressVNI"],
-                              ipaddress.ip_address(status["ipv4"]), status["macAddress"])
-            if station.interface not in self.guests:
-                stations.append(station)
-            owners[station.vni, station.ip] = (station.mac, None if station.interface in self.guests else station)
-        assert all(mac == mac_for(ip) for (_, ip), (mac, _) in owners.items())
-        wrong, frames = Probe(self.lab, stations, list(BLOCK.hosts())).run(owners)
+            for field in ("ipv4", "ipv6"):
+                if status.get(field):
+                    owner = status["macAddress"], reachable.get(status["ifcName"])
+                    owners[status["addressVNI"], ipaddress.ip_address(status[field])] = owner
+        with self.watcher.lock:  # of those by IPv6 the last that somebody had
+            known = [ip for _, ip in self.watcher.owners.history if ip.version == 6][-IPV6_PROBED:]
+        block = {*BLOCK.hosts(), *known, *(ip for _, ip in owners)}
+        assert all(mac == mac_for(ip) for (_, ip), (mac, _) in owners.items() if ip.version == 4)
+        wrong, frames = Probe(self.lab, stations, block).run(owners)
         if judge.crossed(frames):
             raise SystemExit("\n".join(judge.crossed(frames)))
         self.stations, self.frames = len(stations), len(frames)
+        if not wrong and {ip.version for _, ip in owners} != {4, 6} or not frames:
+            raise SystemExit("nothing was sent by one of IPv4 and IPv6")
         return wrong
 
-    def fault(self, what, begin, end, operations=25):
-        """Begins, lets the churn go on in the middle of it, ends it, and looks at the world at rest."""
+    def overflowed(self):
+        """How many frames found a switch's sockets full, since the last time."""
+        new = {}
+        for node in self.lab.nodes if self.fabric == "ovs" else []:
+            new |= overflows(self.lab.netns(node))
+        grown = sum(count - self.full.get(socket, 0) for socket, count in new.items())
+        self.full = new
+        return grown
+
+    def interface_changes(self):
+        """How often a switch got or lost an interface where the churn's come and go, since the last time."""
+        grown = 0
+        for node in self.lab.nodes if self.fabric == "ovs" else []:
+            with open(f"{self.lab.folder}/{node}-vswitchd.log") as log:
+                count = len(re.findall(r"bridge fairlead: (?:added|deleted) interface", log.read()))
+            before = self.changes.get(node, 0)
+            grown += count - before if count >= before else count  # a new log
+            self.changes[node] = count
+        return grown
+
+    def fault(self, what, begin, end, operations=25, switches=()):
+        """Begins, lets the churn go on in the middle of it, ends it, and looks at the world at rest. `switches`: the hosts
+        whose switch it stops."""
         count_lost(self.pingers)
+        self.overflowed()
+        self.interface_changes()
         started = time.monotonic()
         self.churn.go.set()
+        self.sentry.go.set()
         self.churn.more(10)
+        until(60, "frames between stations", lambda: self.sentry.arrived and self.sentry.answers)
+        if switches:
+            self.dark.begin(switches, time.monotonic())
         begin()
         operations() if callable(operations) else self.churn.more(operations)
         end()
+        self.wait_for_switches(switches)
         self.churn.more(10)
         self.churn.pause()
+        self.sentry.stop()
         wrong, limit = [], time.monotonic() + 120
         while wrong := self.at_rest():
             if time.monotonic() > limit:
@@ -239,12 +376,37 @@ class Story:
             if capture.lines():
                 raise SystemExit(f"{what}: {capture.node} should not have seen {capture.lines()[:3]}")
         self.lab.command("status")  # fails if something died that nobody killed
+        self.watcher.look_again()
+        misled, (frames, answers) = self.sentry.judge()
+        if misled:
+            raise SystemExit(f"{what}: while it lasted:\n  " + "\n  ".join(misled[:20]))
+        if frames == 0 or answers == 0:
+            raise SystemExit(f"{what}: no frame arrived while it lasted")
+        self.judge_lost(what, f"{self.fabric}: {what}: {frames} frames and {answers} answers meanwhile; at rest, "
+                        f"{self.stations} stations and {self.frames} frames as they should be; pings lost: ", started)
+
+    def wait_for_switches(self, hosts):
+        """Until pings get through those that were stopped. It ends what their stopping explains."""
+        touched = [(pinger, pinger.sent) for pinger in self.pingers if pinger.hosts & set(hosts)]
+        for pinger, sent in touched:
+            until(120, f"an answer for {pinger.name}", lambda: pinger.answered(sent))
+        if hosts:
+            self.dark.end(hosts, time.monotonic())
+
+    def judge_lost(self, what, told, started):
         lost = count_lost(self.pingers)
-        print(f"{self.fabric}: {what}: at rest, {self.stations} stations and {self.frames} frames as they should be; "
-              "pings lost: " + ", ".join(f"{name} {count} of {sent}" for name, (sent, count) in lost.items()) +
-              f" ({time.monotonic() - started:.1f} s)", flush=True)
-        if any(count > sent * self.may_lose for name, (sent, count) in lost.items() if name not in self.may_lose_one):
-            raise SystemExit(f"{what}: pings of untouched guests were lost")
+        hosts = {pinger.name: pinger.hosts for pinger in self.pingers}
+        without = judge.unexplained({name: (hosts[name], moments) for name, (_, moments) in lost.items()}, self.dark,
+                                    ANSWER_WITHIN)
+        judged = sum(len(moments) for name, moments in without.items() if name not in self.beside)
+        beside = sum(len(moments) for name, moments in without.items() if name in self.beside)
+        full, changes = self.overflowed(), self.interface_changes()
+        print(told + ", ".join(f"{name} {len(moments)} of {sent}" for name, (sent, moments) in lost.items()) +
+              f"; not explained by a switch that was stopped: {judged} where no interface changed, {beside} beside "
+              f"{changes} changes; {full} frames found a switch's socket full ({time.monotonic() - started:.1f} s)", flush=True)
+        if judged > full or beside > changes + full:
+            raise SystemExit(f"{what}: pings of untouched guests were lost: " + ", ".join(
+                f"{name} {[round(at - started, 2) for at in moments]}" for name, moments in without.items()))
 
     def kill(self, *processes, operations=25):
         def begin():
@@ -254,7 +416,8 @@ class Story:
         def end():
             for process in processes:
                 self.lab.start(process)
-        self.fault(f"killed {' and '.join(processes)}", begin, end, operations)
+        switches = {process.rsplit("-", 1)[0] for process in processes if process.endswith(("-vswitchd", "-ovsdb"))}
+        self.fault(f"killed {' and '.join(processes)}", begin, end, operations, switches)
 
     def etcd_member(self):
         lost = []

@@ -98,6 +98,115 @@ def crossed(frames):
             if source != target]
 
 
+class Owners:
+    """Who was seen to own an address, in that order. An interface belongs to one attachment for ever, and an attachment
+    that lost an address never gets it again."""
+
+    def __init__(self):
+        self.history = {}     # (VNI, address) → UIDs
+        self.interfaces = {}  # name → (UID, VNI)
+        self.macs = {}        # UID → MAC
+
+    def look(self, attachments):
+        """All attachments, as of one moment."""
+        for one in attachments:
+            uid, status = one["metadata"]["uid"], one.get("status", {})
+            for vni, address, _ in addresses(one):
+                uids = self.history.setdefault((vni, address), [])
+                if uid not in uids:
+                    uids.append(uid)
+                self.macs[uid] = status.get("macAddress", "")
+                if status.get("ifcName"):
+                    self.interfaces[status["ifcName"]] = (uid, vni)
+
+    def now(self):
+        """For each address its last owner so far, as a place in the history."""
+        return {address: len(uids) - 1 for address, uids in self.history.items()}
+
+    def misled(self, sent, receiver):
+        """`sent` is (sender's interface, address, what now() was); where it arrived."""
+        sender, address, then = sent
+        if sender not in self.interfaces or receiver not in self.interfaces:
+            return []  # too short-lived to be seen
+        vni, (uid, other) = self.interfaces[sender][1], self.interfaces[receiver]
+        if vni != other:
+            return [f"a frame to {address}: from network {vni} into network {other}"]
+        uids = self.history.get((vni, address), [])
+        if uid not in uids:
+            return [f"what was for {address} in {vni} arrived at {uid}, which never had it"]
+        if uids.index(uid) < then.get((vni, address), 0):
+            return [f"what was for {address} in {vni} arrived at {uid}, when it belonged to "
+                    f"{uids[then[vni, address]]} already"]
+        return []
+
+    def misnamed(self, asked, mac):
+        """`asked` is like `sent` above; and which MAC was the answer."""
+        asker, address, then = asked
+        if asker not in self.interfaces:
+            return []
+        vni = self.interfaces[asker][1]
+        uids = self.history.get((vni, address), [])
+        if mac not in [self.macs[uid] for uid in uids[then.get((vni, address), 0):]]:
+            return [f"who has {address} in {vni}? {mac}, it was said, which is none of those who had it since"]
+        return []
+
+
+def prove_owners():
+    """Frames that go to who had the address, or never had it, are told from those that go to who has it."""
+    def attachment(uid, ip, vni=7):
+        return {"metadata": {"uid": uid}, "status": {"ipv4": ip, "addressVNI": vni, "ifcName": "fl" + uid,
+                                                     "macAddress": "m" + uid}}
+    ip = ipaddress.ip_address("10.0.0.1")
+    owners = Owners()
+    owners.look([attachment("a", "10.0.0.1"), attachment("s", "10.0.0.9"), attachment("x", "10.0.0.1", 8)])
+    before = owners.now()
+    assert not owners.misled(("fls", ip, before), "fla") and not owners.misnamed(("fls", ip, before), "ma")
+    assert owners.misled(("fls", ip, before), "flx"), "another network"
+    assert owners.misled(("fls", ip, before), "fls"), "somebody who never had it"
+    assert owners.misnamed(("fls", ip, before), "ms")
+    owners.look([attachment("b", "10.0.0.1"), attachment("s", "10.0.0.9")])
+    assert not owners.misled(("fls", ip, before), "fla"), "it was under way when the address changed hands"
+    assert not owners.misled(("fls", ip, owners.now()), "flb") and not owners.misled(("fls", ip, before), "flb")
+    assert owners.misled(("fls", ip, owners.now()), "fla"), "it belonged to another"
+    assert owners.misnamed(("fls", ip, owners.now()), "ma") and not owners.misnamed(("fls", ip, owners.now()), "mb")
+    assert not owners.misled(("fls", ip, owners.now()), "flz"), "never seen"
+
+
+class Dark:
+    """When a switch could not forward, by what was done to it: nothing else explains a ping that was lost."""
+
+    def __init__(self):
+        self.spans = []  # [hosts, from, until or None]
+
+    def begin(self, hosts, at):
+        self.spans.append([set(hosts), at, None])
+
+    def end(self, hosts, at):
+        for span in self.spans:
+            if span[0] == set(hosts) and span[2] is None:
+                span[2] = at
+
+    def explains(self, hosts, sent, answered_by):
+        """A ping between these hosts, and when its answer would have been there."""
+        return any(span[0] & set(hosts) and span[1] <= answered_by and (span[2] is None or sent <= span[2])
+                   for span in self.spans)
+
+
+def unexplained(lost, dark, answer_within):
+    """`lost` is {name: (hosts, moments at which they were sent)}."""
+    return {name: left for name, (hosts, moments) in lost.items()
+            if (left := [at for at in moments if not dark.explains(hosts, at, at + answer_within)])}
+
+
+def prove_dark():
+    dark = Dark()
+    dark.begin({"h1"}, 10)
+    dark.end({"h1"}, 20)
+    assert not unexplained({"p": ({"h1", "h2"}, [9.5, 10, 15, 20])}, dark, 1)
+    assert unexplained({"p": ({"h1", "h2"}, [8, 15, 21])}, dark, 1) == {"p": [8, 21]}
+    assert unexplained({"p": ({"h2", "h3"}, [15])}, dark, 1) == {"p": [15]}
+
+
 def prove():
     """Every kind of broken promise is found."""
     def attachment(number, ip, **more):
@@ -137,3 +246,5 @@ def prove():
 
 if __name__ == "__main__":
     prove()
+    prove_owners()
+    prove_dark()

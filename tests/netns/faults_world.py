@@ -6,6 +6,7 @@ import http.client
 import ipaddress
 import json
 import os
+import re
 import select
 import socket
 import ssl
@@ -130,6 +131,16 @@ class Capture:
         self.process.kill()
 
 
+def overflows(netns):
+    """{packet socket: frames that found it full} in a namespace: what a switch in user space had no time to take."""
+    counts = {}
+    for line in run("ip", "netns", "exec", netns, "ss", "--packet", "-n", "-e", "-m", "-O", "-H").splitlines():
+        inode, memory = re.search(r"ino:(\d+)", line), re.search(r"skmem:\([^)]*,d(\d+)\)", line)
+        if inode and memory:
+            counts[inode[1]] = int(memory[1])
+    return counts
+
+
 class Api:
     """Requests to whichever server answers. One for each thread."""
 
@@ -184,14 +195,16 @@ class Pinger:
 
     INTERVAL = 0.02
 
-    def __init__(self, name, netns, target):
-        self.name, self.target = name, target
+    def __init__(self, name, hosts, netns, target):
+        """`hosts` are those that the pings go through."""
+        self.name, self.hosts, self.target = name, set(hosts), target
         self.v6 = ipaddress.ip_address(target).version == 6
         family, protocol = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if self.v6 else (socket.AF_INET, 1)
         self.socket = in_netns(netns, lambda: socket.socket(family, socket.SOCK_RAW, protocol))
         self.socket.setblocking(False)
         self.identity = (os.getpid() ^ id(self)) & 0xFFFF
         self.pending, self.sent, self.lock, self.stopped = {}, 0, threading.Lock(), threading.Event()
+        self.answered_up_to = -1
         self.counted = 0  # of those sent, by count_lost()
         self.thread = threading.Thread(target=self.work, daemon=True)
         self.thread.start()
@@ -200,7 +213,7 @@ class Pinger:
         while not self.stopped.is_set():
             with self.lock:
                 number, self.sent = self.sent, self.sent + 1
-                self.pending[number] = True
+                self.pending[number] = time.monotonic()
             request = struct.pack("!BBHHHI", 128 if self.v6 else 8, 0, 0, self.identity, number & 0xFFFF, number)
             if not self.v6:
                 total = sum(struct.unpack("!6H", request))
@@ -227,20 +240,21 @@ class Pinger:
         if identity == self.identity:
             with self.lock:
                 self.pending.pop(number, None)
+                self.answered_up_to = max(self.answered_up_to, number)
 
     def unanswered(self, before):
+        """{number: when it was sent} of those before that number."""
         with self.lock:
-            return [number for number in self.pending if number < before]
+            return {number: sent for number, sent in self.pending.items() if number < before}
 
     def forget(self, numbers):
         with self.lock:
             for number in numbers:
                 self.pending.pop(number, None)
 
-    def answered(self):
-        """True once a request was answered."""
-        with self.lock:
-            return self.sent > len(self.pending)
+    def answered(self, after=-1):
+        """True once a request was answered that was sent after that one."""
+        return self.answered_up_to > after
 
     def stop(self):
         self.stopped.set()
@@ -249,7 +263,7 @@ class Pinger:
 
 
 def count_lost(pingers):
-    """{name: (sent, lost)} since the last time."""
+    """{name: (how many were sent, when those were sent that were lost)} since the last time."""
     now = [pinger.sent for pinger in pingers]
     # The last ones get time for their answers; what is not there then will not come.
     end = time.monotonic() + 3
@@ -259,12 +273,12 @@ def count_lost(pingers):
     for pinger, before in zip(pingers, now):
         lost = pinger.unanswered(before)
         pinger.forget(lost)
-        counts[pinger.name] = (before - pinger.counted, len(lost))
+        counts[pinger.name] = (before - pinger.counted, sorted(lost.values()))
         pinger.counted = before
     return counts
 
 
-Station = collections.namedtuple("Station", "node interface vni ip mac")
+Station = collections.namedtuple("Station", "node interface vni ip ip6 mac")
 
 
 def mac_bytes(text):
@@ -276,34 +290,61 @@ def mac_for(ip):
     return "02:00:" + ":".join(f"{byte:02x}" for byte in ip.packed)
 
 
-def arp_request(sender, ip):
-    mac = mac_bytes(sender.mac)
-    return (b"\xff" * 6 + mac + struct.pack("!HHHBBH", 0x0806, 1, 0x0800, 6, 4, 1) + mac + sender.ip.packed +
-            b"\0" * 6 + ip.packed).ljust(60, b"\0")
-
-
-def udp_frame(sender, ip, mark):
-    payload = b"FLPROBE:" + mark.encode() + b";"
-    head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0, sender.ip.packed, ip.packed)
-    total = sum(struct.unpack("!10H", head))
+def checksum(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     total = (total & 0xFFFF) + (total >> 16)
-    head = head[:10] + struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + head[12:]
-    return (mac_bytes(mac_for(ip)) + mac_bytes(sender.mac) + b"\x08\x00" + head +
-            struct.pack("!HHHH", 9, 9, 8 + len(payload), 0) + payload).ljust(60, b"\0")
+    return struct.pack("!H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF)
 
 
-class Probe:
-    """Every station sends to every address of the block, and asks who has it, as a guest would: by frames on
-    its own interface. Tells what arrived where and who was answered what."""
+def question(sender, ip):
+    """Who has this address? By ARP or neighbour solicitation."""
+    mac = mac_bytes(sender.mac)
+    if ip.version == 4:
+        return (b"\xff" * 6 + mac + struct.pack("!HHHBBH", 0x0806, 1, 0x0800, 6, 4, 1) + mac + sender.ip.packed +
+                b"\0" * 6 + ip.packed).ljust(60, b"\0")
+    group = ipaddress.ip_address("ff02::1:ff00:0").packed[:13] + ip.packed[13:]
+    ends = sender.ip6.packed + group
+    message = struct.pack("!BBHI", 135, 0, 0, 0) + ip.packed + b"\1\1" + mac
+    message = message[:2] + checksum(ends + struct.pack("!II", len(message), 58) + message) + message[4:]
+    return (b"\x33\x33" + group[12:] + mac + b"\x86\xdd" + struct.pack("!IHBB", 6 << 28, len(message), 58, 255) +
+            ends + message)
 
-    LIMIT = 10  # seconds for what must arrive; it is sent again and again
 
-    def __init__(self, lab, stations, block):
-        self.lab, self.stations, self.block = lab, stations, block
+def answer_in(frame):
+    """(address, MAC) if it says who has an address."""
+    if frame[12:14] == b"\x08\x06" and frame[20:22] == b"\0\x02":
+        return ipaddress.ip_address(frame[28:32]), frame[22:28].hex(":")
+    if frame[12:14] == b"\x86\xdd" and frame[20] == 58 and frame[54:55] == b"\x88" and len(frame) >= 86:
+        return ipaddress.ip_address(frame[62:78]), frame[80:86].hex(":")
+    return None
+
+
+def data_frame(sender, ip, mac, mark):
+    """UDP to whoever has that address, and so that MAC."""
+    payload = b"FLPROBE:" + mark.encode() + b";"
+    udp = struct.pack("!HHHH", 9, 9, 8 + len(payload), 0) + payload
+    if ip.version == 4:
+        head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, sender.ip.packed, ip.packed)
+        packet = b"\x08\x00" + head[:10] + checksum(head) + head[12:] + udp
+    else:
+        packet = b"\x86\xdd" + struct.pack("!IHBB", 6 << 28, len(udp), 17, 64) + sender.ip6.packed + ip.packed + udp
+    return (mac_bytes(mac) + mac_bytes(sender.mac) + packet).ljust(60, b"\0")
+
+
+def mark_in(frame):
+    """The mark of a frame of data; not of an error message that repeats it."""
+    at = 42 if frame[12:14] == b"\x08\x00" else 62
+    if frame[at:at + 8] != b"FLPROBE:":
+        return None
+    return frame[at + 8:].split(b";", 1)[0].decode()
+
+
+class FrameSockets:
+    """Frames on the hosts' ends of guests' interfaces, as the guests would send and get them."""
+
+    def __init__(self, lab):
         self.sockets = {node: in_netns(lab.netns(node), self.open) for node in lab.nodes}
-        self.by_interface = {(s.node, s.interface): s for s in stations}
-        self.arrived = set()   # (sender's interface, address, receiver's interface)
-        self.answers = {}      # (asker's interface, address) → MAC
 
     @staticmethod
     def open():
@@ -313,13 +354,13 @@ class Probe:
         return one
 
     def send(self, station, frame):
-        self.receive(0)
         try:
             self.sockets[station.node].sendto(frame, (station.interface, 0))
         except OSError:
             pass  # the interface went, or went down: nothing arrives, which is told
 
-    def receive(self, wait):
+    def receive(self, wait, take):
+        """take(node, interface, frame) for each that arrived."""
         for ready in select.select(list(self.sockets.values()), [], [], wait)[0]:
             node = next(node for node, one in self.sockets.items() if one is ready)
             for _ in range(200):
@@ -327,37 +368,64 @@ class Probe:
                     frame, where = ready.recvfrom(2048)
                 except BlockingIOError:
                     break
-                if where[2] != socket.PACKET_OUTGOING and (node, where[0]) in self.by_interface:
-                    self.take(where[0], frame)
+                if where[2] != socket.PACKET_OUTGOING:
+                    take(node, where[0], frame)
 
-    def take(self, interface, frame):
-        if frame[12:14] == b"\x08\x06" and frame[20:22] == b"\0\x02":
-            self.answers[interface, ipaddress.ip_address(frame[28:32])] = frame[22:28].hex(":")
-        elif frame[42:50] == b"FLPROBE:":  # and not an error message that repeats it
-            sender, ip = frame.split(b"FLPROBE:", 1)[1].split(b";", 1)[0].decode().split("-")
+    def close(self):
+        for one in self.sockets.values():
+            one.close()
+
+
+class Probe:
+    """Every station sends to every address of the block, and asks who has it, as a guest would: by frames on
+    its own interface. Tells what arrived where and who was answered what."""
+
+    LIMIT = 10  # seconds for what must arrive; it is sent again and again
+
+    def __init__(self, lab, stations, block):
+        self.stations, self.block = stations, block
+        # Where frames to an address go that nobody has. (Who has an IPv6 address has a MAC by another, which the next
+        # one takes over: such frames may arrive there.)
+        self.nobodys = {ip: mac_for(ip) for ip in block if ip.version == 4}
+        self.frames = FrameSockets(lab)
+        self.by_interface = {(s.node, s.interface): s for s in stations}
+        self.arrived = set()   # (sender's interface, address, receiver's interface)
+        self.answers = {}      # (asker's interface, address) → MAC
+
+    def take(self, node, interface, frame):
+        if (node, interface) not in self.by_interface:
+            return
+        if answer := answer_in(frame):
+            self.answers[interface, answer[0]] = answer[1]
+        elif mark := mark_in(frame):
+            sender, ip = mark.split("-")
             self.arrived.add((sender, ipaddress.ip_address(ip), interface))
 
     def run(self, owners):
         """`owners` is {(VNI, address): (MAC, Station or None)}. Returns (what is wrong, frames that crossed)."""
-        everything = [(s, ip) for s in self.stations for ip in self.block if ip != s.ip]
+        everything = [(s, ip) for s in self.stations for ip in self.block if ip not in (s.ip, s.ip6) and
+                      (ip.version == 4 or s.ip6)]
         # First what must lead nowhere: what comes after it overtakes nothing.
         everything.sort(key=lambda pair: (pair[0].vni, pair[1]) in owners)
         end, wrong = time.monotonic() + self.LIMIT, ["nothing was sent"]
         while wrong:
             for station, ip in everything:
-                self.send(station, arp_request(station, ip))
-                self.send(station, udp_frame(station, ip, f"{station.interface}-{ip}"))
+                frames = [question(station, ip)]
+                if mac := owners.get((station.vni, ip), (self.nobodys.get(ip),))[0]:
+                    frames.append(data_frame(station, ip, mac, f"{station.interface}-{ip}"))
+                for frame in frames:
+                    self.frames.receive(0, self.take)
+                    self.frames.send(station, frame)
             quiet = time.monotonic() + 0.3
             while time.monotonic() < quiet:
-                self.receive(0.05)
+                self.frames.receive(0.05, self.take)
             wrong = self.missing(owners)
             if time.monotonic() > end:
                 break
             # Again only what is missing.
             lost = {(interface, ip) for interface, ip, _ in wrong}
             everything = [(s, ip) for s, ip in everything if (s.interface, ip) in lost]
-        for one in self.sockets.values():
-            one.close()
+        self.frames.close()
         told = [text for _, _, text in wrong] + self.too_much(owners)
         return told, self.crossings()
 
@@ -365,7 +433,7 @@ class Probe:
         wrong = []
         for s in self.stations:
             for (vni, ip), (mac, owner) in owners.items():
-                if vni != s.vni or ip == s.ip:
+                if vni != s.vni or ip in (s.ip, s.ip6) or (ip.version == 6 and not s.ip6):
                     continue
                 if self.answers.get((s.interface, ip)) != mac:
                     wrong.append((s.interface, ip, f"{s.node} answers {s.ip}'s question for {ip} in {vni} with "

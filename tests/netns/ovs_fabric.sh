@@ -256,6 +256,41 @@ in_ns h2 "$here/frames.py" tunnel 192.0.2.1 4789 7 "${as_c/10.0.0.12/10.0.0.10},
   "${as_c/07:63/07:61},mark=mac" "$as_c,mark=end"
 wait_until 10 "frame from the right host" grep -qx end "$WORK/heard.out"
 equal "frames from the underlay at b" "$(paste -sd ' ' "$WORK/heard.out")" "listening end"
+# Nor does the right host speak for others, or say who anybody's neighbour is; nor does a guest of this host.
+whole_a=02:00:00:00:07:61/10.0.0.10/fd00::10 whole_b=02:00:00:00:07:62/10.0.0.11/fd00::11
+whole_c=02:00:00:00:07:63/10.0.0.12/fd00::12
+# heard_at_b WHAT END COMMAND…: of the frames that the command forges, b hears the honest ones, in any order: a
+# switch in user space changes it. END sends the last.
+heard_at_b() {
+  local what=$1 end=$2 mark
+  shift 2
+  in_ns b "$here/frames.py" listen eth0 >"$WORK/heard.out" 2>&1 &
+  STARTED+=($!)
+  wait_until 10 "listener at b" grep -q listening "$WORK/heard.out"
+  "$@"
+  for mark in $("$here/frames.py" honest); do wait_until 10 "$mark: $what" grep -qx "$mark" "$WORK/heard.out"; done
+  $end
+  wait_until 10 "the last frame: $what" grep -qx end "$WORK/heard.out"
+  equal "$what" "$(grep -vxE 'listening|end' "$WORK/heard.out" | sort | paste -sd ' ')" \
+    "$("$here/frames.py" honest | tr ' ' '\n' | sort | paste -sd ' ')"
+}
+end_from_h2() { in_ns h2 "$here/frames.py" tunnel 192.0.2.1 4789 7 "$as_c,mark=end"; }
+end_from_a() {
+  in_ns a "$here/frames.py" send eth0 \
+    "kind=ip4,from=02:00:00:00:07:61,to=02:00:00:00:07:62,source=10.0.0.10,target=10.0.0.11,mark=end"
+}
+heard_at_b "forged by the right host" end_from_h2 \
+  in_ns h2 "$here/frames.py" forge-tunnel 192.0.2.1 4789 7 "$whole_c" "$whole_b" "$whole_a"
+heard_at_b "forged by a guest" end_from_a in_ns a "$here/frames.py" forge eth0 "$whole_a" "$whole_b" "$whole_c"
+
+# What cannot be a host is not sent to, whoever says that a station is behind it.
+for bad in 224.0.0.1 255.255.255.255 0.0.0.0 127.0.0.1 ff02::1; do
+  jq --arg bad "$bad" '(.stations[] | select(.id == "uid-c") | .host) = $bad' "$WORK/desired1.json" >"$WORK/bad.json"
+  expect "a station behind $bad" "host $bad of a remote station must" driver 1 apply "$WORK/bad.json"
+  refuse "a does not reach it" '100% packet loss' in_ns a ping -c 1 -W 1 10.0.0.12
+done
+check "a station behind its host again" driver 1 apply "$WORK/desired1.json"
+check "a reaches it again" in_ns a ping -c 2 -i 0.2 -W $((2 * PATIENCE)) 10.0.0.12
 
 # The host's own kernel stands beside the switch: it neither answers nor greets the guest.
 in_ns a ip route add 192.0.2.0/24 dev eth0
@@ -417,7 +452,8 @@ expect "all well after cuts" '"missing":0,"unexpected":0' driver 1 audit "$WORK/
 expect "and without the many" '"missing":0,"unexpected":199' driver 1 audit "$WORK/desired1.json"
 
 # --- the underlay saw only unicast IP between stations that know each other -------------------------
-seen() { tcpdump -n -r "$WORK/wire.pcap" "udp port 4789 and ($1)" 2>/dev/null | wc -l; }
+# (But for what frames.py forged there.)
+seen() { tcpdump -n -r "$WORK/wire.pcap" "udp port 4789 and not udp src port 4788 and ($1)" 2>/dev/null | wc -l; }
 [ "$(seen 'udp[28:2] = 0x0800')" -gt 0 ] || die "no VXLAN was seen at all"
 equal "ARP on the underlay" "$(seen 'udp[28:2] = 0x0806')" 0
 equal "broadcast and multicast on the underlay" "$(seen 'udp[16] & 1 != 0')" 0

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The kernel-only fabric on the real kernel: namespaces are hosts, joined by a bridge in a namespace of its
-# own, and guests. Everything is said twice: once over an IPv4 underlay, once over IPv6.
+# own, and guests. Everything is said twice: once over an IPv4 underlay, once over IPv6 (UNDERLAYS="4 6").
 # time-limit: 300
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$(dirname "$0")/../lib.sh"
@@ -49,6 +49,8 @@ station() {
 station a1 h1 100 1; station a2 h1 100 2; station a3 h2 100 3; station a4 h2 100 4
 station b1 h1 200 1; station b3 h2 200 3
 interface_of() { echo "${INTERFACE[$1]}"; }
+whole() { echo "${MAC[$1]}/${V4[$1]}/${V6[$1]}"; }
+honest=$("$here/frames.py" honest)
 host_end_of() { local guest; guest=$(interface_of "$1"); echo "fh${guest#fl}"; }
 
 # state HOST STATION…: what that host should carry, as the driver reads it.
@@ -132,6 +134,19 @@ heard() {
   wait_until 20 "last frame at $at" grep -qx end "$WORK/heard"
   wait "$listener"
   equal "$what" "$(grep -vx listening "$WORK/heard" | paste -sd ' ')" "$expected"
+}
+
+# forge FROM TO: all that station FROM may not send to TO, among it as a4, and what it may.
+forge() {
+  ns "$1" "$here/frames.py" forge eth0 "$(whole "$1")" "$(whole "$2")" "$(whole a4)"
+  ns "$1" "$here/frames.py" send eth0 \
+    "kind=ip4,from=${MAC[$1]},to=${MAC[$2]},source=${V4[$1]},target=${V4[$2]},mark=end"
+}
+# forge_tunnelled HOST: the same, as that host, to station a3 of host 2 as if from a1.
+forge_tunnelled() {
+  ns "$1" "$here/frames.py" forge-tunnel "${UNDERLAY[h2]}" "$PORT" 100 "$(whole a1)" "$(whole a3)" "$(whole a4)"
+  ns "$1" "$here/frames.py" tunnel "${UNDERLAY[h2]}" "$PORT" 100 \
+    "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=end"
 }
 
 # What leaves and enters host 1 through the tunnel.
@@ -239,9 +254,10 @@ scenario() {
       "kind=ip4,from=${MAC[a1]},to=02:00:00:00:00:99,source=${V4[a1]},target=${V4[$target]},mark=nobody" \
       "kind=ip4,$good,vlan=5,source=${V4[a1]},target=${V4[$target]},mark=vlan" \
       "kind=other,$good,mark=other" \
-      "kind=nd,$good,source=${V6[a1]},target=${V6[$target]},mark=advertised" \
-      "kind=nd-hidden,$good,source=${V6[a1]},target=${V6[$target]},mark=hidden" \
+      "kind=nd,$good,source=${V6[a1]},target=${V6[$target]},claim=fd00::4,mark=advertised" \
+      "kind=nd,$good,source=${V6[a1]},target=${V6[$target]},claim=fd00::4,behind=options,mark=hidden" \
       "kind=ip4,$good,source=${V4[a1]},target=${V4[$target]},mark=end"
+    heard "all else that a1 may not send to $target" "$target" "$honest end" forge a1 "$target"
   done
   stop_capture
   for name in source_mac source_ip source_arp nd group protocol nobody; do
@@ -264,6 +280,33 @@ scenario() {
   heard "from the right host" a3 "through end" ns h1 "$here/frames.py" tunnel "${UNDERLAY[h2]}" "$PORT" 100 \
     "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=through" \
     "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=end"
+  # But only as its own stations: with their addresses, and with no word on who anybody's neighbour is.
+  local why before
+  before=$(drive h2 counters)
+  heard "forged by the right host" a3 "$honest end" forge_tunnelled h1
+  for why in source_ip nd protocol group nobody peer; do
+    equal "counted from the tunnel: $why" \
+      "$([ "$(counter h2 "drop_$why")" -gt "$(sed -n "s/^drop_$why=//p" <<<"$before")" ] && echo yes)" yes
+  done
+  # A host that speaks for a station behind another one.
+  : >"$WORK/heard"
+  in_background a3 "$here/frames.py" listen eth0 >"$WORK/heard" 2>"$WORK/heard.err"
+  wait_until 20 "listener at a3" grep -q listening "$WORK/heard"
+  forge_tunnelled h3
+  ns h1 "$here/frames.py" tunnel "${UNDERLAY[h2]}" "$PORT" 100 \
+    "kind=ip4,from=${MAC[a1]},to=${MAC[a3]},source=${V4[a1]},target=${V4[a3]},mark=after"
+  wait_until 20 "frame of the right host" grep -qx after "$WORK/heard"
+  equal "forged by the wrong host" "$(paste -sd ' ' "$WORK/heard")" "listening after"
+
+  # What cannot be a host is not sent to, whoever says that a station is behind it.
+  local bad
+  for bad in 224.0.0.1 255.255.255.255 0.0.0.0 127.0.0.1 ff02::1 ::1 ::; do
+    jq --arg bad "$bad" '(.stations[] | select(.id == "uid-a4") | .host) = $bad' "$WORK/h1.json" >"$WORK/bad.json"
+    expect "a station behind $bad" "host $bad of a remote station must" drive h1 apply "$WORK/bad.json"
+    check "a1 does not reach it" no_ping a1 "${V4[a4]}"
+  done
+  drive h1 apply "$WORK/h1.json" >/dev/null
+  check "a4 is where it was" pings a1 "${V4[a4]}"
 
   # The agent dies, another one takes over, audits, applies: no ping is lost.
   start_holder
@@ -375,5 +418,4 @@ scenario() {
   remove_namespaces
 }
 
-scenario 4
-scenario 6
+for underlay in ${UNDERLAYS:-4 6}; do scenario "$underlay"; done

@@ -244,23 +244,27 @@ ALWAYS_INLINE int answer_solicitation(struct __sk_buff* skb, const struct fl_por
 #define PLAIN_DISCOVERY 1
 #define HIDDEN_DISCOVERY 2
 
+ALWAYS_INLINE int is_extension(__u8 header) {
+  return header == IPPROTO_HOPOPTS || header == IPPROTO_ROUTING || header == IPPROTO_DSTOPTS ||
+         header == IPPROTO_AH;
+}
+
 // Whether a packet is neighbour discovery (RFC 4861), also behind extension headers, where no
-// honest sender puts it and where it would pass for something else.
-ALWAYS_INLINE int neighbour_discovery(struct __sk_buff* skb, __u8 next_header) {
+// honest sender puts it and where it would pass for something else. In a fragment it may be cut up
+// beyond recognition, so that every fragment with a hop limit of 255 counts as discovery: with any
+// other limit no receiver accepts it, and hardly anything else is sent with that one in fragments.
+ALWAYS_INLINE int neighbour_discovery(struct __sk_buff* skb, __u8 next_header, __u8 hop_limit) {
   __u32 offset = ETH_HLEN + sizeof(struct ipv6hdr);
   __u8 bytes[2];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    if (next_header != IPPROTO_HOPOPTS && next_header != IPPROTO_ROUTING &&
-        next_header != IPPROTO_DSTOPTS)
-      break;
+    if (!is_extension(next_header)) break;
     if (bpf_skb_load_bytes(skb, offset, bytes, 2)) return HIDDEN_DISCOVERY;
+    offset += next_header == IPPROTO_AH ? 8 + 4 * bytes[1] : 8 + 8 * bytes[1];
     next_header = bytes[0];
-    offset += 8 + 8 * bytes[1];
   }
-  if (next_header == IPPROTO_HOPOPTS || next_header == IPPROTO_ROUTING ||
-      next_header == IPPROTO_DSTOPTS)
-    return HIDDEN_DISCOVERY;
+  if (is_extension(next_header)) return HIDDEN_DISCOVERY;
+  if (next_header == IPPROTO_FRAGMENT) return hop_limit == 255 ? HIDDEN_DISCOVERY : 0;
   if (next_header != IPPROTO_ICMPV6) return 0;
   if (bpf_skb_load_bytes(skb, offset, bytes, 1)) return HIDDEN_DISCOVERY;
   if (bytes[0] < 133 || bytes[0] > 137) return 0;
@@ -287,7 +291,7 @@ int fl_from_guest(struct __sk_buff* skb) {
     if (!eth) return drop(FL_DROP_MALFORMED);
     const struct ipv6hdr* ip = (void*)(eth + 1);
     if (same(port->v6, nothing, 16)) return drop(FL_DROP_SOURCE_IP);
-    const int discovery = neighbour_discovery(skb, ip->nexthdr);
+    const int discovery = neighbour_discovery(skb, ip->nexthdr, ip->hop_limit);
     if (discovery == PLAIN_DISCOVERY) return answer_solicitation(skb, port);
     if (discovery) return drop(FL_DROP_ND);
     if (!same(&ip->saddr, port->v6, 16)) return drop(FL_DROP_SOURCE_IP);
@@ -304,7 +308,20 @@ int fl_from_guest(struct __sk_buff* skb) {
   return send_to_remote(skb, port->vni, place);
 }
 
-// The sender must be a station of that network behind the very host that the packet came from.
+// Whether the sender is a station of that network behind the very host that the packet came from.
+ALWAYS_INLINE int is_behind(__u32 vni, const __u8* mac, const __u8* host) {
+  const struct fl_place* sender = find_place(vni, mac);
+  return sender && !sender->ifindex && same(sender->host, host, 16);
+}
+
+// Whether an address is that of the station with this MAC: then it is what others are answered.
+ALWAYS_INLINE int has_address(const struct fl_answer_key* key, const __u8* mac) {
+  const struct fl_answer* answer = bpf_map_lookup_elem(&fl_answers, key);
+  return answer && same(answer->mac, mac, ETH_ALEN);
+}
+
+// A host is believed about its own stations and nothing else: not their neighbours' addresses, and
+// not who a neighbour is, which every host answers itself.
 SEC("tc")
 int fl_from_tunnel(struct __sk_buff* skb) {
   struct bpf_tunnel_key key = {};
@@ -317,13 +334,29 @@ int fl_from_tunnel(struct __sk_buff* skb) {
   } else {
     return drop(FL_DROP_PEER);
   }
-  struct ethhdr* eth = frame_start(skb, ETH_HLEN);
+  struct ethhdr* eth = frame_start(skb, ETH_HLEN + sizeof(struct iphdr));
   if (!eth) return drop(FL_DROP_MALFORMED);
-  if (eth->h_proto != bpf_htons(ETH_P_IP) && eth->h_proto != bpf_htons(ETH_P_IPV6))
+  if (skb->vlan_present) return drop(FL_DROP_PROTOCOL);
+  if (!is_behind(key.tunnel_id, eth->h_source, host)) return drop(FL_DROP_PEER);
+
+  struct fl_answer_key source = {.vni = key.tunnel_id};
+  if (eth->h_proto == bpf_htons(ETH_P_IP)) {
+    const struct iphdr* ip = (void*)(eth + 1);
+    source.family = 4;
+    __builtin_memcpy(source.ip, &ip->saddr, 4);
+  } else if (eth->h_proto == bpf_htons(ETH_P_IPV6)) {
+    eth = frame_start(skb, ETH_HLEN + sizeof(struct ipv6hdr));
+    if (!eth) return drop(FL_DROP_MALFORMED);
+    const struct ipv6hdr* ip = (void*)(eth + 1);
+    if (neighbour_discovery(skb, ip->nexthdr, ip->hop_limit)) return drop(FL_DROP_ND);
+    source.family = 6;
+    __builtin_memcpy(source.ip, &ip->saddr, 16);
+  } else {
     return drop(FL_DROP_PROTOCOL);
+  }
+  if (!has_address(&source, eth->h_source)) return drop(FL_DROP_SOURCE_IP);
+
   if (eth->h_dest[0] & 1) return drop(FL_DROP_GROUP);
-  const struct fl_place* sender = find_place(key.tunnel_id, eth->h_source);
-  if (!sender || sender->ifindex || !same(sender->host, host, 16)) return drop(FL_DROP_PEER);
   const struct fl_place* place = find_place(key.tunnel_id, eth->h_dest);
   if (!place || !place->ifindex) return drop(FL_DROP_NOBODY);
   return send_to_local(place->ifindex);

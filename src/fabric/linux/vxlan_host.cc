@@ -158,6 +158,7 @@ std::vector<Station> VxlanHost::local_stations() const {
 }
 
 Result<> VxlanHost::check(const Station& station) const {
+  FL_CHECKED(check_host(station));
   if (!station.local() && station.host.is_v4() != options_.local.is_v4())
     return fail(Code::unsupported,
                 "host " + station.host.to_string() +
@@ -239,7 +240,10 @@ Outcome VxlanHost::bring(const Desired& wanted, const std::string& id, Extent ex
   const Station* should = station == wanted.end() ? nullptr : &station->second;
   if (should) {
     outcome.result = check(*should);
-    if (!outcome.result) return outcome;
+    if (!outcome.result) {  // and nothing goes where it was before
+      [[maybe_unused]] const Result<> dropped = carry(plan_entries({}, owner_of(id), holdings_));
+      return outcome;
+    }
   }
   const auto end = ends_.find(id);
   const EndPlan plan = plan_end(should, end == ends_.end() ? nullptr : &end->second, mtu_, extent);

@@ -139,6 +139,7 @@ std::uint64_t cookie_of(std::string_view id) {
 
 std::vector<Flow> station_flows(const Station& station, std::uint32_t port, std::uint32_t tunnel) {
   Flows flows{cookie_of(station.id), {}};
+  if (!check_host(station)) return {};
   if (station.local())
     admit(flows, station, port);
   else
@@ -159,6 +160,15 @@ std::vector<Flow> base_flows(std::uint32_t tunnel) {
     flows.add(kAdmit, kForbidden, icmpv6(type));
   const Match from_tunnel = {exactly(kInPort, tunnel)};
   flows.add(kAdmit, kForbidden, from_tunnel + icmpv6(kNeighbourSolicitation));
+  // It may be cut into fragments, in which a switch does not see it: only those of packets with a
+  // hop limit of 255 would be believed.
+  const Match v6 = ethernet(kEthTypeIpv6);
+  flows.add(kAdmit, kForbidden,
+            v6 + Match{with_bits(kIpFragment, kAnyFragment), exactly(kIpTtl, 255)});
+  // So appears what a switch could not read to the end of its extension headers.
+  flows.add(kAdmit, kForbidden, v6 + Match{exactly(kIpTtl, 0)});
+  // The type of a frame is what comes behind its VLAN tag: without this, tags would pass.
+  flows.add(kAdmit, kForbidden, {with_bits(kVlanVid, kVlanTagged)});
 
   flows.add(kReply, kNormal, ethernet(kEthTypeArp)).actions = {SetField{exactly(kArpOp, 2)},
                                                                Move{kArpSha, kArpTha},

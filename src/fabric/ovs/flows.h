@@ -2,7 +2,9 @@
 //
 // Tables
 //   0 admit    from a local port only what is the station's own; sets the tunnel key to its VNI.
-//              From the tunnel only IP of a remote station, from the host that it is behind.
+//              From the tunnel only IP of a remote station, from the host that it is behind. From
+//              nobody VLAN tags, and neighbour discovery only to be answered (table 1), also not
+//              where it is behind extension headers or may be in fragments.
 //   1 answer   ARP requests and neighbour solicitations: who has this address in this VNI? Becomes
 //   2 reply    the answer, in two steps, because a switch checks each step's fields against what
 //   3 reply_nd the packet was when it matched.
@@ -36,7 +38,8 @@ constexpr std::uint8_t kDeliver = 4;
 std::uint64_t cookie_of(std::string_view id);
 constexpr std::uint64_t kBaseCookie = 0xf1ea000000000000;
 
-// `port` is the station's port if it is local, `tunnel` the tunnel's.
+// `port` is the station's port if it is local, `tunnel` the tunnel's. None for a station behind
+// what cannot be a host.
 std::vector<wire::openflow::Flow> station_flows(const Station& station, std::uint32_t port,
                                                 std::uint32_t tunnel);
 std::vector<wire::openflow::Flow> base_flows(std::uint32_t tunnel);

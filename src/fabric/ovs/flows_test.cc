@@ -117,8 +117,13 @@ Packet ipv6(const Mac& from, const Mac& to, std::string_view source, std::uint8_
   Packet packet;
   for (const Field& field :
        {exactly(kEthSrc, from), exactly(kEthDst, to), exactly(kEthType, kEthTypeIpv6),
-        exactly(kIpv6Src, ip(source)), exactly(kIpProto, protocol)})
+        exactly(kIpv6Src, ip(source)), exactly(kIpProto, protocol), exactly(kIpTtl, 64)})
     set(packet, field);
+  return packet;
+}
+
+Packet with(Packet packet, const Field& field) {
+  set(packet, field);
   return packet;
 }
 
@@ -181,6 +186,10 @@ TEST(OvsFlows, TakesFromTheTunnel) {
     const Packet nd = icmpv6(kMacC, kMacA, "fd00::12", type, "fd00::10");
     EXPECT_TRUE(bridge.send(kTunnel, tunnelled(nd, 7, host)).empty()) << int{type};
   }
+  const Packet piece = with(with(six, exactly(kIpFragment, 1)), exactly(kIpTtl, 255));
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(piece, 7, host)).empty());
+  const Packet tagged = with(packet, exactly(kVlanVid, kVlanTagged | 5));
+  EXPECT_TRUE(bridge.send(kTunnel, tunnelled(tagged, 7, host)).empty());
 }
 
 // Nobody on the underlay speaks for a station but the host that it is behind, and that one only for
@@ -237,6 +246,12 @@ TEST(OvsFlows, AnswersNeighbourSolicitation) {
   }
 }
 
+Packet fragment(Packet packet, std::uint8_t which, std::uint8_t hop_limit) {
+  set(packet, exactly(kIpFragment, which));
+  set(packet, exactly(kIpTtl, hop_limit));
+  return packet;
+}
+
 // Everything else is dropped.
 TEST(OvsFlows, Drops) {
   const Switch bridge = three_stations();
@@ -265,13 +280,15 @@ TEST(OvsFlows, Drops) {
       {"advertisement", icmpv6(kMacA, kMacB, "fd00::10", 136, "fd00::12")},
       {"router advertisement", icmpv6(kMacA, kMacB, "fd00::10", 134, "::")},
       {"redirect", icmpv6(kMacA, kMacB, "fd00::10", 137, "fd00::12")},
-      {"something else than IP",
-       [] {
-         Packet packet = ipv4(kMacA, kMacB, "10.0.0.10");
-         set(packet, exactly(kEthType, 0x88cc));
-         return packet;
-       }()},
+      {"VLAN tag", with(ipv4(kMacA, kMacB, "10.0.0.10"), exactly(kVlanVid, kVlanTagged | 5))},
+      {"VLAN tag of IPv6", with(ipv6(kMacA, kMacB, "fd00::10"), exactly(kVlanVid, kVlanTagged))},
+      {"unreadable extension headers", with(ipv6(kMacA, kMacB, "fd00::10"), exactly(kIpTtl, 0))},
+      {"discovery in fragments, the first", fragment(ipv6(kMacA, kMacB, "fd00::10", 58), 1, 255)},
+      {"discovery in fragments, a later", fragment(ipv6(kMacA, kMacB, "fd00::10", 44), 3, 255)},
+      {"something else than IP", with(ipv4(kMacA, kMacB, "10.0.0.10"), exactly(kEthType, 0x88cc))},
   };
+  EXPECT_EQ(bridge.send(2, fragment(ipv6(kMacA, kMacB, "fd00::10", 58), 1, 64)).size(), 1u)
+      << "no receiver takes it for discovery";
   for (const Case& c : cases) EXPECT_TRUE(bridge.send(2, c.packet).empty()) << c.name;
   EXPECT_TRUE(bridge.send(99, ipv4(kMacA, kMacB, "10.0.0.10")).empty()) << "unknown port";
 }

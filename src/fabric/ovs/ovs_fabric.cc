@@ -210,6 +210,12 @@ Task<std::set<std::string>> OvsFabric::bring(const Desired& desired,
   co_await change_flows(std::move(changes), failures);
   co_await change_flows(std::move(more), failures);
   co_await remove_ports(plan.remove, failures);
+  for (const std::string& id : ids) {
+    const auto station = desired.find(id);
+    if (station == desired.end()) continue;
+    if (const Result<> host = check_host(station->second); !host)
+      failures.try_emplace(id, host.error());
+  }
   std::erase_if(observed_.asked, [this](const auto& asked) {
     const auto port = observed_.ports.find(asked.first);
     const bool numbered = port != observed_.ports.end() && port->second.number > 0;

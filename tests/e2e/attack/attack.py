@@ -1,7 +1,8 @@
 """The hostile peers of attack.sh: raw TLS, HTTP/1 and HTTP/2 from Python's standard library.
 
-    attack.py HOST:PORT CA TOKEN PID MEMORY_MB CERTIFICATES [PATTERN | limits]
+    attack.py HOST:PORT CA TOKEN PID MEMORY_MB CERTIFICATES (all | limits) [PATTERN]
 
+The environment says FAIRLEAD, WORK, SERVER_DATA and CONTROLLER_TOKEN. `limits` is for a server that allows little.
 Each attack is a function in the files beside this one that gets the target and fails by raising; they are run in
 order. During all of them a bystander keeps asking; after each the server must have served it, must be the same
 process, and its memory must never have been above MEMORY_MB. A wait ends with the server's answer; the limit on it
@@ -18,10 +19,15 @@ import credentials
 import floods
 import limits
 import malformed
+import nodes
 import slow
+import strangers
 from target import HOPELESS, LIST, Failure, Target, want
 
-ATTACKS = slow.ATTACKS + floods.ATTACKS + malformed.ATTACKS + credentials.ATTACKS
+SUITES = {
+    "all": slow.ATTACKS + floods.ATTACKS + malformed.ATTACKS + credentials.ATTACKS + strangers.ATTACKS + nodes.ATTACKS,
+    "limits": limits.ATTACKS,
+}
 
 
 class Bystander(threading.Thread):
@@ -82,21 +88,14 @@ def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
     target = Target(sys.argv[1:])
-    pattern = sys.argv[7] if len(sys.argv) > 7 else ""
+    suite, pattern = sys.argv[7], sys.argv[8] if len(sys.argv) > 8 else ""
     prepare(target)
-    if pattern == "limits":
-        try:
-            for one in limits.ATTACKS:
-                one(target)
-        except Failure as failure:
-            sys.exit(f"FAILED: {failure}")
-        return
     bystander = Bystander(target)
     bystander.start()
-    for one in ATTACKS:
+    for one in SUITES[suite]:
         if pattern not in one.__name__:
             continue
-        writer = LoudWriter(target) if "watch" in one.__name__ else None
+        writer = LoudWriter(target) if one is slow.slow_watch_readers else None
         if writer:
             writer.start()
         try:

@@ -40,7 +40,7 @@ def field(name, value, kind=b"\x00"):
 def request_block(target, method, path, token=True, extra=()):
     pairs = [(":method", method), (":path", path), (":scheme", "https"), (":authority", "attack")]
     if token:
-        pairs.append(("authorization", f"Bearer {target.token}"))
+        pairs.append(("authorization", f"Bearer {target.token if token is True else token}"))
     return b"".join(field(name, value) for name, value in [*pairs, *extra])
 
 
@@ -63,8 +63,8 @@ def status_in(block):
 
 
 class Http2:
-    def __init__(self, target, settings=b"", receive_buffer=None):
-        self.connection = target.tls("h2", receive_buffer=receive_buffer)
+    def __init__(self, target, settings=b"", receive_buffer=None, certificate=None, source=None):
+        self.connection = target.tls("h2", certificate, receive_buffer, source)
         self.connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, settings))
         self.pending = bytearray()
 

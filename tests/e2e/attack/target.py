@@ -1,7 +1,9 @@
 """The server under attack as raw TLS and HTTP/1 reach it, and how an attack says that it succeeded."""
 
+import os
 import socket
 import ssl
+import subprocess
 import time
 
 HOPELESS = 60
@@ -28,12 +30,18 @@ class Target:
         self.address = (host, int(port))
         self.pid = int(pid)
         self.memory_limit = int(memory)
+        self.data = os.environ["SERVER_DATA"]
+        self.program = os.environ["FAIRLEAD"]
+        self.controller = os.environ["CONTROLLER_TOKEN"]  # a user who is no administrator
+        self.work = os.environ["WORK"]
 
-    def tcp(self, receive_buffer=None):
+    def tcp(self, receive_buffer=None, source=None):
         connection = socket.socket()
         connection.settimeout(HOPELESS)
         if receive_buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        if source:
+            connection.bind((source, 0))
         connection.connect(self.address)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
@@ -45,8 +53,8 @@ class Target:
             context.load_cert_chain(f"{self.certificates}/{certificate}.crt", f"{self.certificates}/{certificate}.key")
         return context
 
-    def tls(self, alpn="http/1.1", certificate=None, receive_buffer=None):
-        raw = self.tcp(receive_buffer)
+    def tls(self, alpn="http/1.1", certificate=None, receive_buffer=None, source=None):
+        raw = self.tcp(receive_buffer, source)
         return self.context(alpn, certificate).wrap_socket(raw, server_hostname=self.address[0])
 
     def head(self, method, path, headers=(), token=True):
@@ -55,9 +63,9 @@ class Target:
             lines.append(f"Authorization: Bearer {self.token if token is True else token}")
         return "\r\n".join([*lines, *headers, "", ""]).encode()
 
-    def ask(self, method, path, body=b"", headers=(), token=True, certificate=None):
+    def ask(self, method, path, body=b"", headers=(), token=True, certificate=None, source=None):
         """One request on a connection of its own: (status, body)."""
-        connection = self.tls(certificate=certificate)
+        connection = self.tls(certificate=certificate, source=source)
         with connection:
             fields = [f"Content-Length: {len(body)}", "Connection: close", *headers]
             connection.sendall(self.head(method, path, fields, token) + body)
@@ -68,8 +76,27 @@ class Target:
         want(status == 200, f"/metrics answered {status}")
         for line in text.decode().splitlines():
             if line.startswith(name + " "):
-                return float(line.split()[1])
+                return float(line.rsplit(None, 1)[1])
         raise Failure(f"no metric {name}")
+
+    def refused(self, reason):
+        """How often the HTTP server refused somebody for that reason."""
+        return self.metric(f'fairlead_http_refused_total{{reason="{reason}"}}')
+
+    def run(self, *arguments):
+        """The program itself; what it printed."""
+        done = subprocess.run([self.program, *arguments], capture_output=True, text=True, timeout=HOPELESS)
+        want(done.returncode == 0, f"fairlead {' '.join(arguments[:2])}: {done.stderr or done.stdout}")
+        return done.stdout
+
+    def join(self, node):
+        """A node that joined with a token; its credentials become those of a certificate of that name."""
+        token = self.run("server", "token", "create", "--data", self.data).strip()
+        folder = f"{self.work}/joined-{node}"
+        self.run("join", "--server", "%s:%d" % self.address, "--token", token, "--node", node, "--data", folder)
+        for kind in ("crt", "key"):
+            os.replace(f"{folder}/node.{kind}", f"{self.certificates}/{node}.{kind}")
+        return node
 
     def wait_for_metric(self, name, reached, what):
         end = time.monotonic() + HOPELESS

@@ -1,0 +1,219 @@
+// What many requests, and those of a stolen credential, may take of a server, and what is left.
+#include <gtest/gtest.h>
+
+#include "apiserver/test_server.h"
+
+namespace fairlead::apiserver {
+namespace {
+
+constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr std::string_view kEvents = "/api/v1/namespaces/default/events";
+
+// A client that never takes its answer.
+class StuckClient final : public http::Exchange {
+ public:
+  StuckClient(std::string_view user, std::string_view method, std::string_view target,
+              std::string body) {
+    request_.method = method;
+    request_.target = target;
+    request_.body = std::move(body);
+    request_.headers.add("Authorization", "Bearer " + std::string(user));
+    request_.headers.add("Content-Type", "application/json");
+  }
+  const http::Request& request() const override { return request_; }
+  http::Request& request() override { return request_; }
+  const runtime::PeerInfo& peer() const override { return peer_; }
+  Task<Result<>> respond(http::Response) override { return stuck(); }
+  Task<Result<>> start(http::ResponseHead) override { return stuck(); }
+  Task<Result<>> write(Bytes) override { return stuck(); }
+  Task<Result<>> finish() override { return stuck(); }
+
+  runtime::Signal never;
+
+ private:
+  Task<Result<>> stuck() { co_return co_await never.wait(); }
+  http::Request request_;
+  runtime::PeerInfo peer_;
+};
+
+struct LoadCase {
+  const char* name;
+  const char* method;
+  std::string target;
+  bool body;
+};
+
+std::string map(int number) {
+  return R"({"metadata":{"name":"m)" + std::to_string(number) + R"("}})";
+}
+
+// Reads, writes and watches each have their seats: who finds none is told when to come back, the
+// other two kinds are served, and a seat that is given back can be taken.
+TEST(Load, EachKindOfRequestHasItsSeats) {
+  const LoadCase cases[] = {{"reads", "GET", std::string(kMaps), false},
+                            {"writes", "POST", std::string(kMaps), true},
+                            {"watches", "GET", std::string(kMaps) + "?watch=true", false}};
+  for (const LoadCase& full : cases) {
+    TestServer server({}, {.reads = 2, .writes = 2, .watches = 2});
+    std::vector<std::unique_ptr<StuckClient>> clients;
+    runtime::Scope stuck(server.runtime);
+    for (int i = 0; i < 2; ++i) {
+      clients.push_back(std::make_unique<StuckClient>("admin", full.method, full.target,
+                                                      full.body ? map(i) : ""));
+      stuck.spawn(server.api.serve(*clients.back()));
+      server.runtime.settle();
+    }
+    int number = 10;
+    std::vector<std::unique_ptr<TestExchange>> all;
+    for (const LoadCase& c : cases) {
+      const auto& asked =
+          all.emplace_back(server.begin("admin", c.method, c.target, c.body ? map(number++) : ""));
+      const bool refused = c.name == full.name;
+      EXPECT_EQ(asked->status, refused ? 429 : c.body ? 201 : 200) << c.name << " of " << full.name;
+      if (!refused) continue;
+      EXPECT_EQ(asked->headers.get("Retry-After"), "1");
+      EXPECT_EQ(asked->at("reason"), "TooManyRequests");
+    }
+    const std::string counted = std::string("fairlead_apiserver_requests_rejected_total{reason=\"")
+                                    .append(full.name)
+                                    .append("\"} 1\n");
+    EXPECT_NE(server.metrics.expose().find(counted), std::string::npos) << full.name;
+    stuck.cancel();
+    server.runtime.settle();
+    const auto again = server.begin("admin", full.method, full.target, full.body ? map(20) : "");
+    EXPECT_EQ(again->status, full.body ? 201 : 200) << full.name;
+    server.fibers.cancel();
+    server.runtime.settle();
+  }
+}
+
+// One node's credential opens a tenth of the watches; everybody else's go on.
+TEST(Load, ANodeHasATenth) {
+  TestServer server({}, {.reads = 20, .writes = 20, .watches = 20});
+  const std::string subnets = "/apis/fairlead.dev/v1alpha1/subnets?watch=true";
+  std::vector<std::unique_ptr<TestExchange>> open;
+  for (int i = 0; i < 2; ++i) {
+    open.push_back(server.begin("n1", "GET", subnets));
+    EXPECT_EQ(open.back()->status, 200) << open.back()->text;
+  }
+  EXPECT_EQ(server.ask("n1", "GET", subnets)->status, 429);
+  for (const char* other : {"n2", "viewer", "admin"}) {
+    open.push_back(server.begin(other, "GET", subnets));
+    EXPECT_EQ(open.back()->status, 200) << other;
+  }
+  EXPECT_NE(server.metrics.expose().find(
+                "fairlead_apiserver_requests_rejected_total{reason=\"user_watches\"} 1\n"),
+            std::string::npos);
+  server.fibers.cancel();
+  server.runtime.settle();
+}
+
+// Who asks is told from the head, and with it how much of a body is worth reading.
+TEST(Load, CallersAreRecognisedByTheHead) {
+  TestServer server;
+  struct Case {
+    const char* token;
+    http::Standing standing;
+    const char* name;
+    bool body;
+  };
+  const Case cases[] = {{"", http::Standing::stranger, "", false},
+                        {"guessed", http::Standing::stranger, "", false},
+                        {"n1", http::Standing::limited, "system:node:n1", true},
+                        {"viewer", http::Standing::trusted, "viewer", true},
+                        {"admin", http::Standing::trusted, "admin", true}};
+  for (const Case& c : cases) {
+    http::Request head;
+    head.method = "POST";
+    head.target = kMaps;
+    if (*c.token) head.headers.add("authorization", "Bearer " + std::string(c.token));
+    const http::Caller caller = server.api.recognise(head, {});
+    EXPECT_EQ(caller.standing, c.standing) << c.token;
+    EXPECT_EQ(caller.name, c.name);
+    EXPECT_EQ(caller.body_bytes > 0, c.body) << c.token;
+  }
+}
+
+// What the HTTP server refuses by itself reads as Kubernetes' own refusals do.
+TEST(Load, RefusalsAreStatuses) {
+  TestServer server;
+  const auto said = [&](int code) {
+    const http::Response response = server.api.refusal(code, "limit is 3145728");
+    EXPECT_EQ(response.status, code);
+    EXPECT_EQ(response.headers.get("content-type"), "application/json");
+    auto parsed = wire::parse_json(response.body_text());
+    EXPECT_TRUE(parsed);
+    return std::move(parsed->value);
+  };
+  const Json large = said(413);
+  EXPECT_EQ(wire::find_string(large, "kind"), "Status");
+  EXPECT_EQ(wire::find_string(large, "reason"), "RequestEntityTooLarge");
+  EXPECT_EQ(wire::find_string(large, "message"), "Request entity too large: limit is 3145728");
+  EXPECT_EQ(wire::find_string(said(429), "reason"), "TooManyRequests");
+  EXPECT_EQ(server.api.refusal(429, "x").headers.get("retry-after"), "1");
+  EXPECT_EQ(server.api.refusal(431, "x").status, 431);
+}
+
+Json node_event(const std::string& name, std::size_t size) {
+  return JsonObject{
+      {"metadata", JsonObject{{"name", name}}},
+      {"involvedObject", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}}},
+      {"source", JsonObject{{"component", "agent"}, {"host", "n1"}}},
+      {"message", std::string(size, 'x')}};
+}
+
+// A node's events are small, cannot be tied to anything, and are limited over time; those of
+// another node and of others are not held up by that.
+TEST(Load, EventsOfNodesAreBounded) {
+  TestServer server;
+  const auto write = [&](const char* user, const Json& event) {
+    return server.ask(user, "POST", kEvents, wire::encode_json(event));
+  };
+  Json tied = node_event("tied", 10);
+  wire::find(tied, "metadata")->get_object()["finalizers"] = JsonArray{"example.com/never"};
+  EXPECT_EQ(write("n1", tied)->status, 403);
+  EXPECT_EQ(write("admin", tied)->status, 201);
+  Json owned = node_event("owned", 10);
+  wire::find(owned, "metadata")->get_object()["ownerReferences"] = JsonArray{
+      JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n1"}, {"uid", "some"}}};
+  EXPECT_EQ(write("n1", owned)->status, 403);
+  const auto large = write("n1", node_event("large", 17'000));
+  EXPECT_EQ(large->status, 413) << large->text;
+  EXPECT_EQ(large->at("reason"), "RequestEntityTooLarge");
+
+  int written = 0;
+  std::unique_ptr<TestExchange> last;
+  for (; written < 1'000; ++written) {
+    last = write("n1", node_event("e" + std::to_string(written), 15'000));
+    if (last->status != 201) break;
+  }
+  EXPECT_EQ(last->status, 429) << last->text;
+  EXPECT_GT(written, 100);
+  EXPECT_LT(written, 150);  // two megabytes
+  EXPECT_EQ(write("admin", node_event("ours", 15'000))->status, 201);
+  Json other = node_event("theirs", 15'000);
+  wire::find(other, "involvedObject")->get_object()["name"] = "n2";
+  wire::find(other, "source")->get_object()["host"] = "n2";
+  EXPECT_EQ(write("n2", other)->status, 201);
+  server.runtime.advance(10s);
+  EXPECT_EQ(write("n1", node_event("later", 15'000))->status, 201);
+}
+
+// Whatever else a node writes is small too.
+TEST(Load, ObjectsOfNodesAreSmall) {
+  TestServer server;
+  server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
+  const auto report = [](std::size_t size) {
+    return wire::encode_json(JsonObject{
+        {"metadata", JsonObject{{"name", "n1"},
+                                {"annotations", JsonObject{{"text", std::string(size, 'x')}}}}}});
+  };
+  const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
+  const auto large = server.ask("n1", "POST", reports, report(262'000));
+  EXPECT_EQ(large->status, 413) << large->text;
+  const auto small = server.ask("n1", "POST", reports, report(1'000));
+  EXPECT_EQ(small->status, 201) << small->text;
+}
+
+}  // namespace
+}  // namespace fairlead::apiserver

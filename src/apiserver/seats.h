@@ -1,0 +1,58 @@
+// Seats: how many requests of one kind (reads, writes, watches) may be under way, by whom.
+//
+// A node, and everybody without credentials together, has a tenth; all nodes four fifths; everyone
+// but administrators nine tenths: a stolen credential locks out neither the other nodes nor those
+// who would stop it. Runs on one loop.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/key_map.h"
+#include "base/share.h"
+#include "identity/user.h"
+
+namespace fairlead::apiserver {
+
+// One seat, for as long as this lives. Empty: none was free, or none was asked for.
+class Seat {
+ public:
+  Seat() = default;
+  explicit Seat(Share* share) : share_(share) {}
+  Seat(Seat&& other) noexcept : share_(std::exchange(other.share_, nullptr)) {}
+  Seat& operator=(Seat&& other) noexcept {
+    std::swap(share_, other.share_);
+    return *this;
+  }
+  ~Seat() {
+    if (share_) share_->give_back(1);
+  }
+  explicit operator bool() const { return share_ != nullptr; }
+
+ private:
+  Share* share_ = nullptr;
+};
+
+class Seats {
+ public:
+  explicit Seats(std::size_t all);
+
+  // For a request of `user`; empty when there is none for them. Must not outlive this.
+  Seat take(const identity::User& user);
+
+  std::size_t taken() const { return all_.taken(); }
+  bool full() const { return all_.taken() >= all_.most(); }
+
+ private:
+  Share& share_of(const identity::User& user);
+  void forget_idle_users();
+
+  Share all_;
+  Share others_;  // all but administrators
+  Share nodes_;
+  KeyMap<Share> users_;
+};
+
+}  // namespace fairlead::apiserver

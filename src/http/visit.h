@@ -1,0 +1,58 @@
+// Visit: one connection, and on whose account it is: a stranger's until the first request whose
+// caller is known, that caller's from then on. Internal to http/.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "http/doorkeeper.h"
+#include "http/ledger.h"
+#include "http/server.h"
+
+namespace fairlead::http {
+
+struct ServerCore;
+
+class Visit {
+ public:
+  Visit(ServerCore& core, Doorkeeper::Id id, std::string_view group);
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit();
+
+  Doorkeeper::Id id() const { return id_; }
+  bool known() const { return known_; }
+
+  // What the connection itself holds from now on, on its account: an unusual certificate, and the
+  // heads of its requests. False when the share is used up; nothing changes then.
+  bool hold_certificate(std::size_t bytes);
+  bool hold_heads(std::size_t bytes) {
+    if (bytes == heads_) return true;
+    if (!held_.resize(certificate_ + bytes)) return false;
+    heads_ = bytes;
+    return true;
+  }
+  std::size_t heads() const { return heads_; }
+
+  // Who asks on it now. The first who is known makes it theirs; false when they have too many
+  // connections, or no room for what it holds.
+  bool recognise(const Caller& caller) {
+    return known_ || caller.standing == Standing::stranger || become(caller);
+  }
+  // Where a body of that caller is counted: with a proxy in front, many share a connection.
+  AccountRef account_of(const Caller& caller);
+
+ private:
+  bool become(const Caller& caller);
+
+  ServerCore& core_;
+  const Doorkeeper::Id id_;
+  AccountRef account_;
+  Lease held_;
+  std::size_t certificate_ = 0;
+  std::size_t heads_ = 0;
+  std::shared_ptr<const void> note_;  // of the caller whose connection it is
+  bool known_ = false;
+};
+
+}  // namespace fairlead::http

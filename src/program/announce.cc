@@ -1,0 +1,33 @@
+#include "program/announce.h"
+
+#include <cstdio>
+
+#include "base/log_line.h"
+#include "program/exit_status.h"
+
+namespace fairlead::program {
+
+void set_up_log(const std::string& format, const std::string& level) {
+  log::set_format(format == "json" ? log::Format::json : log::Format::text);
+  log::set_level(level == "debug"     ? log::Level::debug
+                 : level == "warning" ? log::Level::warning
+                 : level == "error"   ? log::Level::error
+                                      : log::Level::info);
+}
+
+void announce(std::string_view program, const std::string& sentence, log::Fields fields) {
+  const std::string ready = std::string(program) + " ready";
+  const std::string text = log::format() == log::Format::json
+                               ? log::line(log::Level::info, ready, fields)
+                               : ready + sentence + "\n";
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int report_failure(std::string_view program, const Error& error) {
+  if (log::format() != log::Format::json) return report(program, error);
+  log::error(std::string(program) + " ends", {{"error", error.message}});
+  return exit_status_of(error);
+}
+
+}  // namespace fairlead::program

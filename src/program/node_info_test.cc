@@ -1,0 +1,28 @@
+#include "program/node_info.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/epoll_runtime.h"
+
+namespace fairlead::program {
+namespace {
+
+// The name of the system as its own file has it, quoted or not.
+TEST(NodeInfo, NamesTheSystem) {
+  EXPECT_EQ(pretty_name("NAME=\"x\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n"),
+            "Debian GNU/Linux 12 (bookworm)");
+  EXPECT_EQ(pretty_name("PRETTY_NAME=Plain"), "Plain");
+  EXPECT_EQ(pretty_name("NAME=x\n"), "Linux");
+  EXPECT_EQ(pretty_name(""), "Linux");
+}
+
+// On a real machine kubectl has something to show.
+TEST(NodeInfo, KnowsThisMachine) {
+  runtime::EpollRuntime runtime;
+  const agent::NodeInfo info = read_node_info(runtime.files());
+  for (const char* name : {"kernelVersion", "osImage", "kubeletVersion", "architecture", "bootID"})
+    EXPECT_FALSE(info.at(name).empty()) << name;
+}
+
+}  // namespace
+}  // namespace fairlead::program

@@ -1,0 +1,37 @@
+// StopRequest: somebody wants a program to end: a signal in production, the story in simulation.
+#pragma once
+
+#include "runtime/channel.h"
+#include "runtime/epoll_runtime.h"
+
+namespace fairlead::program {
+
+class StopRequest {
+ public:
+  // Asked again, whatever was to be waited for before the end is not waited for.
+  void ask(int signal = 0) {
+    ++times_;
+    signal_ = signal;
+    changed_.notify();
+  }
+  bool asked() const { return times_ > 0; }
+  int times() const { return times_; }
+  int signal() const { return signal_; }
+  runtime::Signal& changed() { return changed_; }
+
+ private:
+  int times_ = 0;
+  int signal_ = 0;
+  runtime::Signal changed_;
+};
+
+// Asks at every signal that the runtime catches, until cancelled.
+inline Task<void> ask_at_signals(runtime::EpollRuntime& runtime, StopRequest& stop) {
+  for (;;) {
+    const Result<int> signal = co_await runtime.next_signal();
+    if (!signal) co_return;
+    stop.ask(*signal);
+  }
+}
+
+}  // namespace fairlead::program

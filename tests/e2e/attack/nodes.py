@@ -1,0 +1,107 @@
+"""A node's credential in the wrong hands: what it may take leaves room for the others, and can be removed again."""
+
+import json
+import ssl
+
+from http2 import DATA, END_HEADERS, END_STREAM, HEADERS, Http2, frame, request_block
+from target import BODY_LIMIT, LIST, read_to_end, send_until_refused, status_of, want
+
+EVENTS = "/api/v1/namespaces/default/events"
+SUBNETS = "/apis/fairlead.dev/v1alpha1/subnets"
+WATCHES = 2000  # a tenth of --max-watches
+CONNECTIONS = 100  # a hundredth of --max-connections
+
+
+def event(node, name, size, **metadata):
+    return json.dumps({"metadata": {"name": name, **metadata}, "message": "x" * size,
+                       "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": node},
+                       "source": {"component": "agent", "host": node}}).encode()
+
+
+def watches_of_a_node(target):
+    """As many watches as it can get: a tenth, and an administrator's next one is served."""
+    node, peers, opened, refused = target.join("watcher"), [], 0, 0
+    while opened < WATCHES + 100 and refused == 0:
+        peer = Http2(target, certificate=node)
+        peers.append(peer)
+        block = request_block(target, "GET", f"{SUBNETS}?watch=true", token=False)
+        # The first request says who it is; only then is there room for many streams.
+        peer.send(frame(HEADERS, END_HEADERS | END_STREAM, 1, block))
+        answers = 0
+        for kind, flags, stream, _ in peer.frames():
+            if kind != HEADERS:
+                continue
+            if stream == 1:
+                peer.send(*[frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, block) for i in range(1, 500)])
+            answers += 1
+            if flags & END_STREAM:
+                refused += 1
+            if answers == 500:
+                break
+        opened = target.metric("fairlead_apiserver_watches")
+        rejected = target.metric('fairlead_apiserver_requests_rejected_total{reason="user_watches"}')
+        refused += rejected
+    want(refused > 0 and opened <= WATCHES, f"{opened} watches of one node, {refused} refused")
+    with Http2(target) as admin:
+        admin.send(frame(HEADERS, END_HEADERS | END_STREAM, 1, request_block(target, "GET", f"{LIST}?watch=true")))
+        kinds = set()
+        for kind, flags, _, _ in admin.frames():
+            want(not (kind == HEADERS and flags & END_STREAM), "an administrator's watch was refused")
+            kinds.add(kind)
+            if DATA in kinds:
+                break
+    for peer in peers:
+        peer.connection.close()
+    target.wait_for_metric("fairlead_apiserver_watches", lambda open: open == 0, "watches of the node")
+
+
+def events_of_a_node(target):
+    """Large ones, tied ones, and without end."""
+    node = target.join("talker")
+
+    def write(name, size, **metadata):
+        return target.ask("POST", EVENTS, event(node, name, size, **metadata), ["Content-Type: application/json"],
+                          token=False, certificate=node)
+
+    status, answer = write("large", 1_000_000)
+    want(status == 413 and json.loads(answer)["reason"] == "RequestEntityTooLarge", f"1 MB: {status} {answer[:200]!r}")
+    status, _ = write("tied", 10, finalizers=["example.com/never"])
+    want(status == 403, f"with a finalizer: {status}")
+    owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": "some"}
+    status, _ = write("owned", 10, ownerReferences=[owner])
+    want(status == 403, f"with an owner: {status}")
+    written, status = 0, 201
+    while status == 201 and written < 1000:
+        status, answer = write(f"e-{written}", 15_000)
+        written += status == 201
+    want(status == 429 and 100 < written < 300, f"{written} events of 15 kB, then {status} {answer[:200]!r}")
+    status, _ = target.ask("DELETE", f"{EVENTS}/e-0")
+    want(status == 200, f"an administrator deletes one: {status}")
+    status, _ = target.ask("GET", f"{EVENTS}/e-0")
+    want(status == 404, f"it is still there: {status}")
+
+
+def connections_of_a_node(target):
+    """Connections and unfinished bodies: what one node may hold, and no more."""
+    node, peers, statuses = target.join("hoarder"), [], []
+    for _ in range(CONNECTIONS + 20):
+        peer = target.tls(certificate=node)
+        peers.append(peer)
+        try:
+            peer.sendall(target.head("GET", f"/api/v1/nodes/{node}", token=False))
+            statuses.append(status_of(peer.recv(1 << 16)))
+        except (OSError, ssl.SSLError):
+            statuses.append(0)
+    want(statuses.count(200) == CONNECTIONS and statuses.count(429) == 20, f"connections of one node: {statuses}")
+    for peer in peers[:20]:
+        head = target.head("PATCH", f"/api/v1/nodes/{node}/status", [f"Content-Length: {BODY_LIMIT}"], token=False)
+        send_until_refused(peer, [head + b" " * (BODY_LIMIT - 1)])
+    held = target.metric("fairlead_http_request_bytes")
+    want(held <= 9 << 20, f"bodies of one node hold {held} bytes")
+    ended = [status_of(read_to_end(peer)) for peer in peers[:20]]
+    want(ended.count(429) >= 15, f"bodies of one node: {ended}")
+    for peer in peers:
+        peer.close()
+
+
+ATTACKS = [watches_of_a_node, events_of_a_node, connections_of_a_node]
