@@ -177,6 +177,13 @@ Result<> Database::roll_back() {
   return execute("ROLLBACK");
 }
 
+Result<> Database::restart_log() {
+  const int status = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART,
+                                               nullptr, nullptr);
+  if (status != SQLITE_OK) return fail(error_of(database_.get(), status).context("checkpoint"));
+  return {};
+}
+
 Result<Checkpoint> Database::checkpoint() {
   Checkpoint outcome;
   const int status = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE,

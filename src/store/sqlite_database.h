@@ -93,6 +93,8 @@ class Database {
   int wal_pages() const { return *wal_pages_; }
   // Copies what can be copied from the log into the database, waiting for nobody.
   Result<Checkpoint> checkpoint();
+  // Copies all of the log and begins it anew; nobody else may have the database open.
+  Result<> restart_log();
 
  private:
   struct Close {

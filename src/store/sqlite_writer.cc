@@ -14,11 +14,22 @@ std::int64_t number(Place place) { return static_cast<std::int64_t>(place.number
 // The first place of a revision, as a number.
 std::int64_t start_of(Revision revision) { return number({revision, 0}); }
 
+// What a process left in the log whose sync failed can be read back and yet not be on disk, and no
+// later sync brings it there (Linux takes such pages for clean). Everything after it would be lost
+// with it. So nothing is added to an old log: its changes are written into the database, and the
+// log begins anew. A full disk is no reason not to start: what can be read is to be had.
+Result<> write_log_anew(Database& database) {
+  const Result<> restarted = database.restart_log();
+  if (restarted || restarted.error().code == Code::exhausted) return {};
+  return restarted;
+}
+
 }  // namespace
 
 Result<SqliteWriter> SqliteWriter::open(const DatabaseOptions& options) {
   FL_TRY(Database database, Database::open(options));
   FL_CHECKED(configure_connection(database));
+  FL_CHECKED(write_log_anew(database));
   FL_CHECKED(migrate(database, sqlite_migrations()));
   FL_CHECKED(limit_size(database, options.max_bytes));
   SqliteWriter writer(std::move(database));
