@@ -9,6 +9,8 @@ namespace fairlead::apimachinery {
 namespace {
 
 constexpr std::size_t kMaxSelectorBytes = 64 << 10;
+constexpr std::size_t kMaxTerms = 20;   // a watch keeps them
+constexpr std::size_t kMostTold = 200;  // of what was wrong, in an answer that anybody gets
 
 // Split at commas that no backslash protects.
 std::vector<std::string_view> split_terms(std::string_view text) {
@@ -61,7 +63,8 @@ Result<FieldSelector::Term> parse_term(std::string_view selector, std::string_vi
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
     return fail(Code::invalid,
-                fmt::format("invalid selector: '{}'; can't understand '{}'", selector, text));
+                fmt::format("invalid selector: '{}'; can't understand '{}'",
+                            selector.substr(0, kMostTold), text.substr(0, kMostTold)));
   }
   FieldSelector::Term term;
   std::size_t path_end = equals;
@@ -85,6 +88,8 @@ Result<FieldSelector> FieldSelector::parse(std::string_view text) {
   for (const std::string_view part : split_terms(text)) {
     if (part.empty()) continue;
     FL_TRY(Term term, parse_term(text, part));
+    if (selector.terms_.size() == kMaxTerms)
+      return fail(Code::invalid, fmt::format("field selector: more than {} terms", kMaxTerms));
     selector.terms_.push_back(std::move(term));
   }
   std::sort(selector.terms_.begin(), selector.terms_.end(), [](const Term& a, const Term& b) {

@@ -15,6 +15,9 @@ using Operator = LabelSelector::Operator;
 
 // A selector longer than this is an attack, not a question.
 constexpr std::size_t kMaxSelectorBytes = 64 << 10;
+// A watch keeps its selector, in many times the room of its text.
+constexpr std::size_t kMaxRequirements = 100;
+constexpr std::size_t kMaxSelectorValues = 1'000;
 
 std::optional<std::int64_t> as_integer(std::string_view text) {
   std::int64_t number = 0;
@@ -92,10 +95,16 @@ Result<LabelSelector> LabelSelector::parse(std::string_view text) {
   if (text.size() > kMaxSelectorBytes) return fail(Code::invalid, "label selector is too long");
   LabelSelector selector;
   FL_TRY(selector.requirements_, parse_label_requirements(text));
+  std::size_t values = 0;
+  for (const Requirement& requirement : selector.requirements_) values += requirement.values.size();
+  if (selector.requirements_.size() > kMaxRequirements || values > kMaxSelectorValues)
+    return fail(Code::invalid, fmt::format("label selector: more than {} requirements or {} values",
+                                           kMaxRequirements, kMaxSelectorValues));
   std::sort(selector.requirements_.begin(), selector.requirements_.end(),
             [](const Requirement& a, const Requirement& b) {
               return std::tie(a.key, a.op, a.values) < std::tie(b.key, b.op, b.values);
             });
+  selector.requirements_.shrink_to_fit();
   return selector;
 }
 

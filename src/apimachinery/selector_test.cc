@@ -125,6 +125,26 @@ TEST(FieldSelector, RefusesBadText) {
                   ->check(widget_kind()));
 }
 
+// A watch keeps its selector, and a refusal repeats only a little of it.
+TEST(Selectors, AreOfBoundedSize) {
+  const auto repeated = [](const std::string& part, std::size_t times) {
+    std::string text = part;
+    for (std::size_t i = 1; i < times; ++i) text += "," + part;
+    return text;
+  };
+  EXPECT_TRUE(LabelSelector::parse(repeated("a", 100)));
+  EXPECT_FALSE(LabelSelector::parse(repeated("a", 101)));
+  std::string values = "v0";
+  for (int i = 1; i < 1'000; ++i) values += ",v" + std::to_string(i);
+  EXPECT_TRUE(LabelSelector::parse("a in (" + values + ")"));
+  const auto longer = LabelSelector::parse("a in (" + values + ",v1000)");
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code, Code::invalid);
+  EXPECT_TRUE(FieldSelector::parse(repeated("a=b", 20)));
+  EXPECT_FALSE(FieldSelector::parse(repeated("a=b", 21)));
+  EXPECT_LT(FieldSelector::parse(std::string(10'000, 'x')).error().message.size(), 500U);
+}
+
 // Absent fields compare as empty text, numbers as decimal.
 TEST(FieldSelector, MatchesFields) {
   const Json object = json(R"({"metadata":{"name":"w"},"spec":{"size":5}})");

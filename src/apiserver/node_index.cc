@@ -16,9 +16,11 @@ std::size_t selectable_index(const resource::Kind& kind, std::string_view path) 
   return static_cast<std::size_t>(at - kind.selectable.begin());
 }
 
-// The key in a Node's registration; empty: it has none.
+// The key in a Node's registration; empty: it has none. One that is being deleted is no longer
+// registered, whatever its deletion waits for.
 std::string registered_pin(const watchcache::Object& node) {
   const Json value = node.decode();
+  if (!wire::find_string(value, "metadata.deletionTimestamp").empty()) return {};
   const Json* annotations = wire::find(value, "metadata.annotations");
   if (!annotations || !annotations->is_object()) return {};
   const Json* pin = annotations->get_object().if_contains(identity::kRegistrationAnnotation);

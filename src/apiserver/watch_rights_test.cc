@@ -130,6 +130,24 @@ struct Certified {
 
 constexpr std::string_view kSubnetWatch = "/apis/fairlead.dev/v1alpha1/subnets?watch=true";
 
+// A Node whose deletion waits for something is no longer registered.
+TEST(WatchRights, EndWithTheDeletionOfTheNodeWhateverItWaitsFor) {
+  Certified cluster;
+  TestServer& server = cluster.server;
+  const std::string one = cluster.certificate(identity::node_user("n1"));
+  cluster.register_node("n1", one);
+  const auto held = server.ask("admin", "PATCH", "/api/v1/nodes/n1",
+                               R"({"metadata":{"finalizers":["somebody/waits"]}})",
+                               "application/merge-patch+json");
+  ASSERT_EQ(held->status, 200) << held->text;
+  const auto watch = cluster.watch(one, kSubnetWatch);
+  ASSERT_EQ(watch->status, 200);
+  ASSERT_EQ(server.ask("admin", "DELETE", "/api/v1/nodes/n1")->status, 200);
+  EXPECT_EQ(server.ask("admin", "GET", "/api/v1/nodes/n1")->status, 200);
+  EXPECT_TRUE(watch->ended);
+  EXPECT_EQ(cluster.watch(one, kSubnetWatch)->status, 401);
+}
+
 // Deleting a Node ends its watches at once, cleanly, and no other's. So does a new registration
 // with another key.
 TEST(WatchRights, EndWithTheRegistration) {

@@ -34,11 +34,11 @@ struct Slot {
   }
 };
 
-// What a peer's certificate keeps in memory: its text here, and several times that inside OpenSSL.
+// What a peer's certificate keeps in memory: its text here, and twenty times that inside OpenSSL.
 // Usual ones are part of what a connection costs.
 std::size_t cost_of(const runtime::PeerInfo& peer) {
-  constexpr std::size_t kUsual = 4 << 10;
-  return peer.certificate.size() <= kUsual ? 0 : 4 * peer.certificate.size();
+  constexpr std::size_t kUsual = 2 << 10;
+  return peer.certificate.size() <= kUsual ? 0 : 20 * peer.certificate.size();
 }
 
 Task<Result<>> all_ended(runtime::Scope& scope) {

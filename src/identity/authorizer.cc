@@ -127,6 +127,28 @@ bool has_ties(const Json* event) {
   return false;
 }
 
+// Nodes keep nothing from being deleted: of what else they write, they may say only that it goes
+// with their own Node. What is there already (the garbage collector's own finalizer) may stay.
+bool binds_only_to_itself(const Json* current, const Json* desired, std::string_view node) {
+  if (!desired) return true;
+  const auto part = [](const Json* object, std::string_view path) {
+    const Json* found = object ? wire::find(*object, path) : nullptr;
+    return found && found->is_array() && !found->get_array().empty() ? *found : Json();
+  };
+  const Json finalizers = part(desired, "metadata.finalizers");
+  if (!finalizers.is_null() && finalizers != part(current, "metadata.finalizers")) return false;
+  const Json owners = part(desired, "metadata.ownerReferences");
+  if (owners.is_null() || owners == part(current, "metadata.ownerReferences")) return true;
+  for (const Json& owner : owners.get_array()) {
+    const Json* blocks = wire::find(owner, "blockOwnerDeletion");
+    const bool may_block = blocks && blocks->is_bool() && blocks->get_bool();
+    if (may_block || wire::find_string(owner, "kind") != "Node" ||
+        wire::find_string(owner, "name") != node)
+      return false;
+  }
+  return true;
+}
+
 // Whether it tells of what is on the node: an attachment there, or what has the node's name.
 bool event_is_about(const Json& event, std::string_view node, const NodeFacts* facts) {
   const std::string_view kind = wire::find_string(event, "involvedObject.kind");
@@ -277,8 +299,11 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
   if (wanted.resource == "leases" || (wanted.resource == "nodes" && wanted.group.empty()) ||
       (wanted.resource == "nodereports" && wanted.group == kFairleadGroup)) {
     const Json* object = desired ? desired : current;
-    const bool own = string_at(object, "metadata.name") == node;
-    return own ? Decision::allow() : Decision::deny("a node may write only what has its own name");
+    if (string_at(object, "metadata.name") != node)
+      return Decision::deny("a node may write only what has its own name");
+    return binds_only_to_itself(current, desired, node)
+               ? Decision::allow()
+               : Decision::deny("a node may add no finalizers, and no owner but its own Node");
   }
   if (wanted.resource == "events") {
     const bool own = (!current || event_is_of(*current, node, true)) &&

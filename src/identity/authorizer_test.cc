@@ -287,6 +287,38 @@ Json attachment_on(std::string_view node) {
   return JsonObject{{"metadata", JsonObject{{"name", "a"}}}, {"spec", JsonObject{{"node", node}}}};
 }
 
+// Nobody could delete what a node has bound by a finalizer or by an owner that it must not name.
+TEST(AdmitWrite, node_binds_only_to_its_own_node) {
+  const World world;
+  const User node = node_user("n1");
+  const auto report = [](JsonObject more) {
+    more["name"] = "n1";
+    return Json(JsonObject{{"metadata", std::move(more)}});
+  };
+  const auto owner = [](const char* name, bool blocks) {
+    return JsonArray{JsonObject{
+        {"apiVersion", "v1"}, {"kind", "Node"}, {"name", name}, {"blockOwnerDeletion", blocks}}};
+  };
+  const Json plain = report({}), final = report({{"finalizers", JsonArray{"mine/x"}}}),
+             owned = report({{"ownerReferences", owner("n1", false)}}),
+             blocking = report({{"ownerReferences", owner("n1", true)}}),
+             other = report({{"ownerReferences", owner("n2", false)}});
+  for (const Wish& wish :
+       {Wish{"update", kOurs, "nodereports", "", "", "n1"},
+        Wish{"update", "coordination.k8s.io", "leases", "", "kube-node-lease", "n1"}}) {
+    const auto allowed = [&](const Json* current, const Json* desired) {
+      return admit_write(attributes(node, wish), current, desired, &world).allowed;
+    };
+    EXPECT_TRUE(allowed(&plain, &plain));
+    EXPECT_TRUE(allowed(&plain, &owned));
+    EXPECT_FALSE(allowed(&plain, &final));
+    EXPECT_FALSE(allowed(nullptr, &final));
+    EXPECT_TRUE(allowed(&final, &final)) << "somebody else's stays";
+    EXPECT_FALSE(allowed(&plain, &blocking));
+    EXPECT_FALSE(allowed(&plain, &other));
+  }
+}
+
 // The second look refuses what the names in the request did not show.
 TEST(AdmitWrite, node_writes_only_its_own_objects) {
   const World world;

@@ -20,8 +20,9 @@ constexpr const char* kTls13Ciphers =
 constexpr const char* kTls12Ciphers =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
-// Of the certificates that a client may show: a chain of several large ones.
-constexpr long kMostCertificates = 16 << 10;
+// Of the certificates that a client may show: a leaf and a large one above it. OpenSSL keeps them
+// as long as the connection is there, in twenty times the room.
+constexpr long kMostCertificates = 4 << 10;
 constexpr const char* kGroups = "X25519:P-256:P-384";
 constexpr unsigned char kSessionContext[] = "fairlead";
 
