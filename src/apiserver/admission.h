@@ -30,7 +30,7 @@ class NamespaceLifecycle final : public Admission {
 struct NodeLimits {
   std::size_t event_bytes = 16 << 10;       // of one Event, or Lease
   std::size_t attachment_bytes = 64 << 10;  // of an attachment whose status it tells
-  std::size_t object_bytes = 256 << 10;     // of anything else: there is one of each
+  std::size_t object_bytes = 96 << 10;      // of anything else: there is one of each
   double events_burst = 2 << 20;            // bytes of Events that one node may write at once …
   double events_per_second = 8 << 10;       // … and from then on
   std::size_t all_events_bytes = 48 << 20;  // of Events in the store; beyond, nodes add none

@@ -209,7 +209,7 @@ TEST(Load, ObjectsOfNodesAreSmall) {
                                 {"annotations", JsonObject{{"text", std::string(size, 'x')}}}}}});
   };
   const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
-  const auto large = server.ask("n1", "POST", reports, report(262'000));
+  const auto large = server.ask("n1", "POST", reports, report(99'000));
   EXPECT_EQ(large->status, 413) << large->text;
   const auto small = server.ask("n1", "POST", reports, report(1'000));
   EXPECT_EQ(small->status, 201) << small->text;

@@ -9,7 +9,9 @@ namespace fairlead::http {
 namespace {
 
 // What one stream may have waiting for its window before its writer has to wait.
-constexpr std::size_t kWaitingBytes = 256 << 10;
+constexpr std::size_t kWaitingBytes = 64 << 10;
+// What a whole answer may have waiting when its request no longer counts as under way.
+constexpr std::size_t kSettledBytes = 16 << 10;
 // What a field takes beside its text: two strings and their allocations, less what RFC 9113 counts.
 constexpr std::size_t kFieldBytes = 96;
 
@@ -106,7 +108,7 @@ Task<Result<>> Http2ServerStream::respond(Response response) {
   FL_CO_CHECKED(server_.submit_response(*this, response.status, response.headers, body));
   // Not only for back pressure: while a large answer waits for its peer, its request counts as
   // under way wherever requests are counted.
-  FL_CO_CHECKED(co_await room());
+  FL_CO_CHECKED(co_await room(kSettledBytes));
   co_return outcome;
 }
 
@@ -124,8 +126,8 @@ Task<Result<>> Http2ServerStream::start(ResponseHead head) {
   co_return server_.submit_response(*this, head.status, head.headers, !muted_);
 }
 
-Task<Result<>> Http2ServerStream::room() {
-  while (out_.waiting() > kWaitingBytes && !closed_) {
+Task<Result<>> Http2ServerStream::room(std::size_t most) {
+  while (out_.waiting() > most && !closed_) {
     FL_CO_CHECKED(co_await changed_.wait());
   }
   if (closed_ && out_.waiting() > 0) co_return closed_error();
@@ -134,7 +136,7 @@ Task<Result<>> Http2ServerStream::room() {
 
 Task<Result<>> Http2ServerStream::write(Bytes piece) {
   CHECK(phase_ == Phase::streaming);
-  FL_CO_CHECKED(co_await room());
+  FL_CO_CHECKED(co_await room(kWaitingBytes));
   if (closed_) co_return closed_error();
   if (muted_ || piece.empty()) co_return Result<>{};
   out_.push(std::move(piece));

@@ -35,7 +35,8 @@ class Http2ServerStream final : public Exchange {
   bool take_field(std::string_view name, std::string_view value);
   // What is wrong with the complete head: a status and a reason.
   std::optional<std::pair<int, std::string_view>> objection() const;
-  Task<Result<>> room();
+  // Returns once no more than that waits to be sent.
+  Task<Result<>> room(std::size_t most);
   void closed();
   Result<> closed_error() const;
 
