@@ -41,6 +41,11 @@ add_ns sw
 in_ns sw ip link add br0 type bridge
 in_ns sw ip link set br0 up
 
+# Open vSwitch 3.1 counts the processors anew every 10 seconds on the clock since boot, and as none before the first
+# of them: an ovs-vswitchd started by then has no thread for upcalls and loses each one.
+booted_long_ago() { awk '{exit !($1 > 11)}' /proc/uptime; }
+[ "$DATAPATH" != system ] || wait_until 20 "clock beyond 11 s" booted_long_ago
+
 start_ovsdb() {
   local dir=$WORK/h$1
   OVS_RUNDIR=$dir ip netns exec "$ns-h$1" ovsdb-server "$dir/conf.db" --remote="punix:$dir/db.sock" \
