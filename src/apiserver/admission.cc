@@ -27,7 +27,7 @@ Answer<> NamespaceLifecycle::admit(const Proposal& proposal, store::Transaction&
 
 NodeRestriction::NodeRestriction(const identity::NodeFacts& nodes, const runtime::Runtime& runtime,
                                  const resource::Catalog& catalog,
-                                 const watchcache::WatchCache& cache, metrics::Counter& refused,
+                                 const watchcache::WatchCache& cache, Refused refused,
                                  NodeLimits limits)
     : nodes_(nodes),
       runtime_(runtime),
@@ -50,25 +50,39 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
   const identity::Roles roles = identity::roles_of(*proposal.attributes->user);
   if (roles.node.empty() || roles.admin || roles.controller) return {};
   const bool event = &proposal.kind.storage() == events_;
+  const bool attachment = proposal.kind.kind == "NetworkAttachment";
   const bool small = event || proposal.kind.kind == "Lease";
-  const std::size_t most = small                                       ? limits_.event_bytes
-                           : proposal.kind.kind == "NetworkAttachment" ? limits_.attachment_bytes
-                                                                       : limits_.object_bytes;
+  const std::size_t most = small        ? limits_.event_bytes
+                           : attachment ? limits_.attachment_bytes
+                                        : limits_.object_bytes;
   if (bytes > most)
     return refuse(apimachinery::request_entity_too_large("limit of what a node writes is " +
                                                          std::to_string(most)));
-  return event ? admit_event(roles.node, bytes) : Answer<>{};
+  const Instant now = runtime_.now();
+  Paces& paces = paces_of(roles.node, now);
+  if (event) return admit_event(paces, bytes, now);
+  http::TokenBucket& pace = attachment ? paces.attachments : paces.others;
+  if (pace.take(now, static_cast<double>(bytes))) return {};
+  refused_.writes.add();
+  return refuse(apimachinery::too_many_requests("too many writes, please try again later.", 2));
 }
 
-Answer<> NodeRestriction::admit_event(std::string_view node, std::size_t bytes) {
+NodeRestriction::Paces::Paces(const NodeLimits& limits, Instant now)
+    : events(limits.events.burst, limits.events.per_second, now),
+      attachments(limits.attachments.burst, limits.attachments.per_second, now),
+      others(limits.others.burst, limits.others.per_second, now) {}
+
+NodeRestriction::Paces& NodeRestriction::paces_of(std::string_view node, Instant now) {
   constexpr std::size_t kPacesKept = 10'000;
+  if (const auto known = paces_.find(node); known != paces_.end()) return known->second;
   if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
-  const Instant now = runtime_.now();
-  const auto [pace, added] =
-      paces_.try_emplace(std::string(node), limits_.events_burst, limits_.events_per_second, now);
+  return paces_.try_emplace(std::string(node), limits_, now).first->second;
+}
+
+Answer<> NodeRestriction::admit_event(Paces& paces, std::size_t bytes, Instant now) {
   const bool room = cache_.of(*events_).object_bytes() + bytes <= limits_.all_events_bytes;
-  if (room && pace->second.take(now, static_cast<double>(bytes))) return {};
-  refused_.add();
+  if (room && paces.events.take(now, static_cast<double>(bytes))) return {};
+  refused_.events.add();
   return refuse(apimachinery::too_many_requests("too many events, please try again later.", 10));
 }
 
