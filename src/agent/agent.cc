@@ -285,7 +285,12 @@ HostStatus Agent::wanted_status(const Own& own) const {
     wanted.interface.clear();
     wanted.host.clear();
   }
+void Agent::auditing() {
+  if (options_.make_room) options_.make_room();
+}
+
   wanted.errors = view_.problems(uid);
+  if (options_.make_room) options_.make_room();
   if (!own.error.empty()) wanted.errors.push_back(own.error);
   const Local& local = *own.attachment.local;
   for (const auto& [hook, command] : {std::pair("postCreateExec", &local.post_create_exec),

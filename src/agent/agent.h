@@ -56,7 +56,10 @@ struct AgentOptions {
   // Told whatever the fabric has come to carry, but for what was there before its network became
   // relevant here. For loads.
   std::function<void(const Attachment&)> carried;
-  // Told after every audit, which takes more memory than anything else.
+  // Called before an audit and before what follows from it, which take more memory than anything
+  // else: what was needed so far may go.
+  std::function<void()> make_room;
+  // Told after every audit.
   std::function<void()> audited;
 };
 
@@ -111,6 +114,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void audited(bool clean) override;
 
   void put_own(const Attachment& attachment);
+  void auditing() override;
   void lose_own(const std::string& uid);
   // What an informer's word at `version` means for the fabric and the informers.
   void follow_view(std::uint64_t version);
