@@ -90,6 +90,9 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     return refusal().empty() ? informers_.failing() : informers_.count();
   }
 
+  // Attachments of others that no tunnel leads to from here, a line for each.
+  std::vector<std::string> unreachable() const;
+
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 
@@ -111,10 +114,11 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void erased(const Source& source, Attachment last) override;
   void reached(const Source& source, std::uint64_t version) override;
   void settled(const Carrier::Settled& settled) override;
+  void auditing() override;
   void audited(bool clean) override;
 
+  void warn_of_reach(const Attachment& attachment) const;
   void put_own(const Attachment& attachment);
-  void auditing() override;
   void lose_own(const std::string& uid);
   // What an informer's word at `version` means for the fabric and the informers.
   void follow_view(std::uint64_t version);
