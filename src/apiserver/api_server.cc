@@ -68,8 +68,6 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
       access_(parts.runtime, parts.authenticator, parts.authorizer),
       namespace_lifecycle_(parts.catalog, parts.cache),
       metrics_(parts.metrics),
-      node_restriction_(parts.nodes, parts.runtime, parts.catalog, parts.cache,
-                        metrics_.rejections("node_events")),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
       writes_(parts.runtime, parts.cache, writer_, access_),
