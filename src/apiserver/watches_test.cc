@@ -76,7 +76,7 @@ struct WatchedCache {
   identity::TokenAuthenticator authenticator{tokens};
   identity::RoleAuthorizer authorizer{nullptr};
   Access access{runtime, authenticator, authorizer};
-  Watches watches{runtime, cache};
+  Watches watches{runtime, cache, 64 << 20};
   SlowClient client;
   Request request{.exchange = client,
                   .info = {},
