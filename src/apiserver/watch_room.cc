@@ -61,24 +61,32 @@ class WatchRoom::Account {
     if (amount == 0) return;
     share.give_back(amount);
     if (state->waiting == 0) return;
-    if (!waiting.empty()) enter_line();
+    if (!waiting.empty() && fits_own_share()) enter_line();
     state->serve_lines();
   }
   std::list<RoomHold*>::iterator wait(RoomHold& hold) {
     ++state->waits;
     ++state->waiting;
     const auto place = waiting.insert(waiting.end(), &hold);
-    enter_line();
+    if (fits_own_share()) enter_line();
     return place;
   }
   void stop_waiting(std::list<RoomHold*>::iterator place) {
     --state->waiting;
     waiting.erase(place);
-    if (waiting.empty()) leave_line();
+    if (waiting.empty()) {
+      leave_line();
+    } else if (fits_own_share()) {
+      enter_line();
+    }
   }
   void leave_line() {
     if (std::exchange(in_line_, false)) line_.erase(place_);
   }
+
+  // What the first who waits asks for, and whether there is so much of the account's own.
+  std::size_t next() const { return waiting.front()->wanted_ - waiting.front()->held_; }
+  bool fits_own_share() const { return next() <= share.most() - share.taken(); }
 
   const std::shared_ptr<State> state;
   Share share;
@@ -114,14 +122,13 @@ void WatchRoom::State::serve(Line& line) {
   while (!line.empty()) {
     Account& account = *line.front();
     RoomHold& first = *account.waiting.front();
-    const std::size_t more = first.wanted_ - first.held_;
     // Who waits for their own holds up nobody: they come back when some of it is given back.
-    if (more > account.share.most() - account.share.taken()) {
+    if (!account.fits_own_share()) {
       account.leave_line();
       continue;
     }
     // Who is next waits for what all share: nobody with less to ask for passes by.
-    if (!account.share.take(more)) return;
+    if (!account.share.take(account.next())) return;
     line.splice(line.end(), line, line.begin());
     first.held_ = first.wanted_;
     first.stop_waiting();

@@ -22,6 +22,8 @@ constexpr Duration kBookmarkInterval = 60s;
 constexpr Duration kLastBookmarkBefore = 2s;
 constexpr Duration kRightInterval = 10s;  // the right to a watch is asked for anew
 constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
+// A watch that gets no room for so long is ended: until then it keeps alive what it has to tell.
+constexpr Duration kRoomPatience = 30s;
 
 constexpr std::size_t kLargeFrame = 16 << 10;
 constexpr std::size_t kBookmarkBytes = 1 << 10;
@@ -128,6 +130,7 @@ struct OpenWatch {
   RoomHold hold;                       // for the next write; notifies the subscription's signal
   std::unique_ptr<WatchRight> right;
   Instant deadline;
+  Instant room_deadline = Instant::max();  // while it waits for room
   BookmarkClock bookmarks;
   Instant next_check;
   Watches::Place place;
@@ -265,9 +268,13 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
   if (initial) {
     opening.snapshot = std::make_unique<Snapshot>(snapshots_room_.account(*request.user));
+    const Instant patience = runtime_.now() + kRoomPatience;
     while (!opening.snapshot->take(objects.list(selection, {})->objects)) {
-      const Result<> woken = co_await opening.snapshot->room().wait();
-      if (!woken) co_return refuse(apimachinery::status_of(woken.error()));
+      runtime::TimedWait room(runtime_, opening.snapshot->room(), patience);
+      const Result<> woken = co_await room;
+      if (!woken)
+        co_return refuse(apimachinery::too_many_requests(
+            "too many watches wait to be read, please try again later.", 1));
     }
   }
   // From here to the subscription nothing waits: it begins where the snapshot ends.
@@ -296,15 +303,18 @@ Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
     }
     const std::optional<std::size_t> next = watch.next_bytes(now);
     if (next && watch.hold.ask(*next)) {
+      watch.room_deadline = Instant::max();
       FL_CO_CHECKED(co_await exchange.write(watch.next_write(now, runtime_.wall_now())));
       continue;
     }
-    if (!next && subscription.cut()) {
+    if (next) watch.room_deadline = std::min(watch.room_deadline, now + kRoomPatience);
+    if (next ? now >= watch.room_deadline : subscription.cut()) {
       ++cut_;
       break;
     }
     if (now >= watch.deadline) break;
-    const Instant due = next ? watch.deadline : watch.bookmarks.next(watch.deadline);
+    const Instant due =
+        next ? std::min(watch.room_deadline, watch.deadline) : watch.bookmarks.next(watch.deadline);
     runtime::TimedWait change(runtime_, subscription.changed(), std::min(due, watch.next_check));
     const Result<> woken = co_await change;
     if (!woken && woken.error().code == Code::cancelled) co_return woken;
