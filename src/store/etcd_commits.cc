@@ -109,6 +109,22 @@ EtcdCommits::Group EtcdCommits::take_group(EtcdGroup& group) {
   return taken;
 }
 
+// Together, unless that failed a moment ago; then each by itself.
+Task<Result<EtcdGroup::Outcomes>> EtcdCommits::ask(const EtcdGroup& group, std::uint64_t life) {
+  using Form = EtcdGroup::Form;
+  const bool hopeful = group.may_go_together() && (group.size() == 1 || cautious_ == 0);
+  for (Form form = hopeful ? Form::together : Form::each;; form = Form::each) {
+    Result<std::string> answer =
+        co_await client_.write(wire::etcd::kTxnPath, group.request(form), life);
+    if (!answer && answer.error().code == Code::gone) answer = fail(outlived());
+    FL_CO_TRY(const std::string text, std::move(answer));
+    FL_CO_TRY(std::optional<EtcdGroup::Outcomes> outcomes, group.outcomes(form, text));
+    if (form == Form::each && cautious_ > 0) --cautious_;
+    if (outcomes) co_return std::move(*outcomes);
+    cautious_ = kCautious;
+  }
+}
+
 Task<void> EtcdCommits::carry_out() {
   for (;;) {
     // Two looks: the answers to the group before bring the next requests of those who wait.
@@ -123,11 +139,7 @@ Task<void> EtcdCommits::carry_out() {
     EtcdCounters& counters = client_.counters();
     ++counters.groups;
     counters.transactions += taken.size();
-    Result<std::string> answer =
-        co_await client_.write(wire::etcd::kTxnPath, group.request(), taken.front()->life);
-    if (!answer && answer.error().code == Code::gone) answer = fail(outlived());
-    Result<std::vector<Result<Committed>>> outcomes =
-        answer ? group.outcomes(*answer) : fail(std::move(answer).error());
+    Result<EtcdGroup::Outcomes> outcomes = co_await ask(group, taken.front()->life);
     for (std::size_t i = 0; i < taken.size(); ++i) {
       Result<Committed> outcome = outcomes ? std::move((*outcomes)[i]) : fail(outcomes.error());
       if (!outcome && outcome.error().code == Code::conflict) ++counters.conflicts;

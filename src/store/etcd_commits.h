@@ -34,6 +34,8 @@ class EtcdCommits {
 
   static constexpr std::size_t kUnderWay = 2;
   static constexpr std::size_t kQueueBytes = 64 << 20;  // of what waits; more is refused
+  // A conflict makes a group go twice: that many after it go in the form that lets one fail alone.
+  static constexpr std::size_t kCautious = 16;
 
  private:
   struct Pending;
@@ -43,6 +45,7 @@ class EtcdCommits {
   void refuse_overdue();
   void refuse_outlived();
   Group take_group(EtcdGroup& group);
+  Task<Result<EtcdGroup::Outcomes>> ask(const EtcdGroup& group, std::uint64_t life);
   Task<void> carry_out();
   void take_back(const std::shared_ptr<Pending>& pending);
 
@@ -51,7 +54,8 @@ class EtcdCommits {
   std::deque<std::shared_ptr<Pending>> queue_;
   std::size_t queue_bytes_ = 0;
   std::size_t under_way_ = 0;
-  runtime::Scope scope_;  // last: its fibers use all of the above
+  std::size_t cautious_ = 0;  // groups still to go in that form
+  runtime::Scope scope_;      // last: its fibers use all of the above
 };
 
 }  // namespace fairlead::store

@@ -25,7 +25,22 @@ class Messages {
     for (std::size_t i = 0; i < transactions.size(); ++i)
       group_.transactions.push_back(message_of(*transactions[i], first_positions[i]));
   }
-  const etcd::TxnGroupRequest& group() const { return group_; }
+  const etcd::TxnGroupRequest& each() const { return group_; }
+
+  // All of them as one. What many compare, such as their namespace, is compared once.
+  etcd::TxnRequest together() const {
+    etcd::TxnRequest all;
+    std::unordered_set<std::string_view> compared;
+    for (const etcd::TxnRequest& one : group_.transactions) {
+      for (const etcd::Compare& compare : one.compares) {
+        // Two may compare a key with different revisions: then neither is left out.
+        const bool exists = compare.result == etcd::Compare::Result::greater;
+        if (!exists || compared.insert(compare.key).second) all.compares.push_back(compare);
+      }
+      all.success.insert(all.success.end(), one.success.begin(), one.success.end());
+    }
+    return all;
+  }
 
  private:
   etcd::TxnRequest message_of(const Transaction& transaction, std::uint32_t position) {
@@ -77,6 +92,7 @@ bool EtcdGroup::add(const Transaction& transaction) {
   transactions_.push_back(&transaction);
   first_positions_.push_back(positions_);
   positions_ += static_cast<std::uint32_t>(transaction.operations.size());
+  compares_ += transaction.compares.size();
   bytes_ += bytes;
   return true;
 }
@@ -98,17 +114,24 @@ bool EtcdGroup::depends(const Transaction& transaction) const {
          });
 }
 
-std::string EtcdGroup::request() const {
-  const Messages messages(keys_, transactions_, first_positions_);
-  if (size() == 1) return framed_request(messages.group().transactions.front());
-  return framed_request(messages.group());
+bool EtcdGroup::may_go_together() const {
+  return size() == 1 || (compares_ <= kMaxOperations && positions_ <= kMaxOperations);
 }
 
-Result<std::vector<Result<Committed>>> EtcdGroup::outcomes(std::string_view answer) const {
-  std::vector<Result<Committed>> outcomes;
-  if (size() == 1) {
+std::string EtcdGroup::request(Form form) const {
+  const Messages messages(keys_, transactions_, first_positions_);
+  return form == Form::together ? framed_request(messages.together())
+                                : framed_request(messages.each());
+}
+
+Result<std::optional<EtcdGroup::Outcomes>> EtcdGroup::outcomes(Form form,
+                                                               std::string_view answer) const {
+  Outcomes outcomes;
+  if (form == Form::together) {
     FL_TRY(const etcd::TxnResponse response, etcd::decode_txn_response(answer));
-    outcomes.push_back(outcome(0, response.succeeded, response.header.revision));
+    if (!response.succeeded && size() > 1) return std::nullopt;
+    for (std::size_t i = 0; i < size(); ++i)
+      outcomes.push_back(outcome(i, response.succeeded, response.header.revision));
     return outcomes;
   }
   FL_TRY(const etcd::TxnGroupResponse response, etcd::decode_txn_group_response(answer));

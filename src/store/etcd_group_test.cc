@@ -8,6 +8,8 @@
 namespace fairlead::store {
 namespace {
 
+using Form = EtcdGroup::Form;
+
 Transaction create(const std::string& key, std::size_t keys = 1) {
   Transaction transaction;
   for (std::size_t i = 0; i < keys; ++i) {
@@ -72,7 +74,7 @@ TEST(EtcdGroup, PositionsGoThroughTheGroup) {
   const Transaction two = create("two", 2), one = create("one");
   EtcdGroup group(keys);
   ASSERT_TRUE(group.add(two) && group.add(one));
-  const std::string request = unframed(group.request());
+  const std::string request = unframed(group.request(Form::each));
   const auto sent = wire::etcd::decode_txn_group_request(request);
   ASSERT_TRUE(sent);
   ASSERT_EQ(sent->transactions.size(), 2U);
@@ -86,13 +88,61 @@ TEST(EtcdGroup, PositionsGoThroughTheGroup) {
   response.transactions[1].succeeded = true;
   std::string answer;
   wire::etcd::encode(answer, response);
-  const auto outcomes = group.outcomes(answer);
-  ASSERT_TRUE(outcomes);
-  ASSERT_FALSE(outcomes->at(0));
-  EXPECT_EQ(outcomes->at(0).error().code, Code::conflict);
-  ASSERT_TRUE(outcomes->at(1));
-  EXPECT_EQ(outcomes->at(1)->revision, 9);
-  EXPECT_EQ(outcomes->at(1)->position, 2U);
+  const auto outcomes = group.outcomes(Form::each, answer);
+  ASSERT_TRUE(outcomes && *outcomes);
+  ASSERT_FALSE((*outcomes)->at(0));
+  EXPECT_EQ((*outcomes)->at(0).error().code, Code::conflict);
+  ASSERT_TRUE((*outcomes)->at(1));
+  EXPECT_EQ((*outcomes)->at(1)->revision, 9);
+  EXPECT_EQ((*outcomes)->at(1)->position, 2U);
+}
+
+// Together: all compares and changes in one, what several want to exist once; all or nothing.
+TEST(EtcdGroup, TogetherIsOneTransaction) {
+  const EtcdKeys keys("/r/");
+  Transaction a = create("a", 2), b = create("b");
+  for (Transaction* one : {&a, &b}) one->compares.push_back({"namespace", Compare::kExists});
+  EtcdGroup group(keys);
+  ASSERT_TRUE(group.add(a) && group.add(b));
+  ASSERT_TRUE(group.may_go_together());
+  const std::string request = unframed(group.request(Form::together));
+  const auto sent = wire::etcd::decode_txn_request(request);
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->compares.size(), 4U);
+  EXPECT_TRUE(sent->failure.empty());
+  ASSERT_EQ(sent->success.size(), 3U);
+  const auto& last = std::get<wire::etcd::PutRequest>(sent->success.at(2));
+  EXPECT_EQ(last.key, "/r/data/b");
+  EXPECT_EQ(open_value(last.value)->position, 2U);
+
+  wire::etcd::TxnResponse response;
+  response.header.revision = 5;
+  response.succeeded = true;
+  std::string answer;
+  wire::etcd::encode(answer, response);
+  const auto all = group.outcomes(Form::together, answer);
+  ASSERT_TRUE(all && *all);
+  EXPECT_EQ((*all)->at(0)->position, 0U);
+  EXPECT_EQ((*all)->at(1)->revision, 5);
+  EXPECT_EQ((*all)->at(1)->position, 2U);
+
+  response.succeeded = false;
+  answer.clear();
+  wire::etcd::encode(answer, response);
+  const auto none = group.outcomes(Form::together, answer);
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(*none);
+}
+
+// etcd refuses transactions of more operations than that.
+TEST(EtcdGroup, ManyOperationsGoOneByOne) {
+  const EtcdKeys keys("/r/");
+  std::vector<Transaction> many;
+  for (std::size_t i = 0; i * 10 <= EtcdGroup::kMaxOperations; ++i)
+    many.push_back(create("k" + std::to_string(i), 10));
+  EtcdGroup group(keys);
+  for (const Transaction& one : many) ASSERT_TRUE(group.add(one));
+  EXPECT_FALSE(group.may_go_together());
 }
 
 // A single transaction is sent as what it is.
@@ -101,14 +151,18 @@ TEST(EtcdGroup, OneGoesPlain) {
   const Transaction one = create("one");
   EtcdGroup group(keys);
   ASSERT_TRUE(group.add(one));
-  const std::string request = unframed(group.request());
+  const std::string request = unframed(group.request(Form::together));
   ASSERT_TRUE(wire::etcd::decode_txn_request(request));
   wire::etcd::TxnResponse response;
   response.header.revision = 4;
   response.succeeded = true;
   std::string answer;
   wire::etcd::encode(answer, response);
-  EXPECT_EQ(group.outcomes(answer)->at(0)->revision, 4);
+  EXPECT_EQ((*group.outcomes(Form::together, answer))->at(0)->revision, 4);
+  response.succeeded = false;
+  answer.clear();
+  wire::etcd::encode(answer, response);
+  EXPECT_EQ((*group.outcomes(Form::together, answer))->at(0).error().code, Code::conflict);
 }
 
 // An answer that does not fit the question tells nothing about any of them.
@@ -121,8 +175,9 @@ TEST(EtcdGroup, RefusesAnswersThatDoNotFit) {
   response.transactions.resize(1);
   std::string answer;
   wire::etcd::encode(answer, response);
-  EXPECT_EQ(group.outcomes(answer).error().code, Code::corrupt);
-  EXPECT_EQ(group.outcomes("\xff").error().code, Code::corrupt);
+  EXPECT_EQ(group.outcomes(Form::each, answer).error().code, Code::corrupt);
+  EXPECT_EQ(group.outcomes(Form::each, "\xff").error().code, Code::corrupt);
+  EXPECT_EQ(group.outcomes(Form::together, "\xff").error().code, Code::corrupt);
 }
 
 }  // namespace

@@ -250,6 +250,40 @@ TEST(EtcdStore, RevisionsAreAskedTogether) {
   EXPECT_LE(world.store().counters().reads.count - before, 2U);
 }
 
+// Of transactions that go to etcd as one group, a conflict fails only its own; what follows it is
+// carried out, too.
+TEST(EtcdStore, AConflictInAGroupFailsAlone) {
+  EtcdWorld world;
+  struct Crowd {
+    static Task<void> create(EtcdStore& store, std::string key, std::vector<std::string>& made,
+                             std::vector<std::string>& refused) {
+      Transaction transaction;
+      transaction.compares.push_back({key, 0});
+      transaction.operations.push_back(put(key, "v"));
+      const Result<Committed> committed = co_await store.commit(std::move(transaction));
+      EXPECT_TRUE(committed || committed.error().code == Code::conflict);
+      (committed ? made : refused).push_back(std::move(key));
+    }
+    static Task<void> all(runtime::Runtime& runtime, EtcdStore& store, std::string prefix,
+                          std::vector<std::string>& made, std::vector<std::string>& refused) {
+      runtime::Scope scope(runtime);
+      scope.spawn(create(store, "taken", made, refused));
+      for (int i = 0; i < 20; ++i)
+        scope.spawn(create(store, prefix + std::to_string(i), made, refused));
+      co_await scope.join();
+    }
+  };
+  world.write("taken", "v");
+  const std::uint64_t before = world.store().counters().groups;
+  for (const char* prefix : {"first-", "second-"}) {
+    std::vector<std::string> made, refused;
+    world.run(Crowd::all(world.runtime(), world.store(), prefix, made, refused));
+    EXPECT_EQ(made.size(), 20U);
+    EXPECT_THAT(refused, ElementsAre("taken"));
+  }
+  EXPECT_LE(world.store().counters().groups - before, 6U);
+}
+
 // The figures of the member come through.
 TEST(EtcdStore, Status) {
   EtcdWorld world;
