@@ -13,6 +13,7 @@ namespace http1 = wire::http1;
 constexpr std::size_t kFlushBytes = BufferPool::kBufferBytes;
 constexpr std::size_t kDirectBytes = 32 << 10;  // larger pieces are written from where they are
 constexpr Duration kSlowHandler = 1s;
+constexpr std::size_t kQuietBytes = 1024;  // what a stream keeps to be written into while quiet
 
 }  // namespace
 
@@ -162,9 +163,9 @@ Task<Result<>> Http1Exchange::start(ResponseHead head) {
   muted_ = !body_allowed(head.status);
   chunked_ = http11_ && !muted_;
   if (!http11_) keep_alive_ = false;  // the end of the connection is the end of the body
-  append_head(pending_, head.status, head.headers);
-  if (http11_ && !has_no_body(head.status)) pending_.append("Transfer-Encoding: chunked\r\n");
-  http1::append_end_of_head(pending_);
+  append_head(pending_.text, head.status, head.headers);
+  if (http11_ && !has_no_body(head.status)) pending_.text.append("Transfer-Encoding: chunked\r\n");
+  http1::append_end_of_head(pending_.text);
   phase_ = Phase::streaming;
   watch_peer();
   writer_running_ = true;
@@ -179,17 +180,16 @@ Task<Result<>> Http1Exchange::write(Bytes piece) {
   }
   if (write_error_) co_return fail(*write_error_);
   if (muted_ || piece.empty()) co_return Result<>{};
-  if (pending_.capacity() == 0) pending_.reserve(piece.size() + 16);
-  if (chunked_) http1::append_chunk_size(pending_, piece.size());
-  pending_.append(piece.view());
-  if (chunked_) pending_.append("\r\n");
+  if (chunked_) http1::append_chunk_size(pending_.text, piece.size());
+  pending_.add(std::move(piece));
+  if (chunked_) pending_.text.append("\r\n");
   to_write_.notify();
   co_return Result<>{};
 }
 
 Task<Result<>> Http1Exchange::finish() {
   CHECK(phase_ == Phase::streaming);
-  if (chunked_) pending_.append(http1::kLastChunk);
+  if (chunked_) pending_.text.append(http1::kLastChunk);
   writer_ends_ = true;
   to_write_.notify();
   while (writer_running_) {
@@ -210,8 +210,37 @@ void Http1Exchange::abandon(Error error) {
   if (handling_) handling_->cancel();
 }
 
+void Http1Exchange::Pending::add(Bytes piece) {
+  if (piece.size() >= kDirectBytes) {
+    piece_bytes += piece.size();
+    pieces.emplace_back(text.size(), std::move(piece));
+    return;
+  }
+  text.append(piece.view());
+  copied.push_back(std::move(piece));
+}
+
+void Http1Exchange::Pending::clear() {
+  text.clear();
+  pieces.clear();
+  copied.clear();
+  piece_bytes = 0;
+}
+
+Task<Result<>> Http1Exchange::write_out(const Pending& sending) {
+  const Duration stall = core_.limits.write_stall_time;
+  const std::string_view text = sending.text;
+  std::size_t written = 0;
+  for (const auto& [at, piece] : sending.pieces) {
+    FL_CO_CHECKED(co_await transport_.write(text.substr(written, at - written), stall));
+    FL_CO_CHECKED(co_await transport_.write(piece.view(), stall));
+    written = at;
+  }
+  co_return co_await transport_.write(text.substr(written), stall);
+}
+
 Task<void> Http1Exchange::write_loop() {
-  std::string sending;
+  Pending sending;
   for (;;) {
     while (pending_.empty() && !writer_ends_ && !write_error_) {
       if (!co_await to_write_.wait()) {
@@ -223,14 +252,14 @@ Task<void> Http1Exchange::write_loop() {
     if (write_error_ || pending_.empty()) break;
     std::swap(pending_, sending);
     written_.notify();
-    const Result<> written = co_await transport_.write(sending, core_.limits.write_stall_time);
+    const Result<> written = co_await write_out(sending);
     if (!written) {
       abandon(written.error());
       break;
     }
     // A quiet stream keeps no buffer.
-    if (pending_.empty() && sending.capacity() > 1024) {
-      sending = std::string();
+    if (pending_.empty() && sending.text.capacity() > kQuietBytes) {
+      sending = {};
     } else {
       sending.clear();
     }

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "http/http1_transport.h"
 #include "http/server_core.h"
@@ -75,7 +77,21 @@ class Http1Exchange final : public Exchange {
   bool watching_ = false;
   bool stop_watching_ = false;
 
-  std::string pending_;  // encoded and not yet taken by the writing fiber
+  // What is to be sent: text, and large pieces that belong between its parts. Pieces whose copy is
+  // in the text are kept with it, because they may carry a charge for as long as it waits.
+  struct Pending {
+    std::string text;
+    std::vector<std::pair<std::size_t, Bytes>> pieces;  // each before text[first]
+    std::vector<Bytes> copied;
+    std::size_t piece_bytes = 0;
+    bool empty() const { return size() == 0; }
+    std::size_t size() const { return text.size() + piece_bytes; }
+    void add(Bytes piece);
+    void clear();
+  };
+  Task<Result<>> write_out(const Pending& sending);
+
+  Pending pending_;  // not yet taken by the writing fiber
   bool writer_running_ = false;
   bool writer_ends_ = false;  // nothing more will be added to pending_
   std::optional<Error> write_error_;
