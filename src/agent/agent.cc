@@ -28,7 +28,7 @@ Agent::Agent(Parts parts, AgentOptions options)
       heartbeat_(parts.runtime, parts.client, parts.metrics,
                  {.node = options_.node, .host = options_.host, .info = options_.info},
                  [this] { node_report_.lost(); }),
-      informers_(parts.runtime, parts.client, options_.node, *this) {}
+      informers_(parts.runtime, parts.client, options_.node, options_.host, *this) {}
 
 Agent::~Agent() = default;
 
@@ -56,6 +56,7 @@ void Agent::put(const Source& source, Attachment attachment) {
   const std::uint64_t version = attachment.version;
   view_.reached(source, version);
   if (source) {
+    warn_of_reach(attachment);
     const bool stale = outdated(attachment.uid, attachment.station());
     if (stale) note_outdated(source->vni, version, {attachment.uid});
   } else {
@@ -87,7 +88,10 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
   view_.reached(source, version);
   if (source) {
     std::map<std::string_view, const Attachment*> listed;
-    for (const Attachment& attachment : all) listed[attachment.uid] = &attachment;
+    for (const Attachment& attachment : all) {
+      listed[attachment.uid] = &attachment;
+      warn_of_reach(attachment);
+    }
     std::vector<std::string> ids;
     for (const std::string& id : carrier_.carried_in(source->vni)) {
       if (own_.contains(id)) continue;
@@ -117,6 +121,28 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
   }
   view_.replace(source, std::move(all));
   follow_view(version);
+}
+
+// Once, when it gets out of reach. It is then not desired, so the fabric drops it, and nobody waits
+// for more.
+void Agent::warn_of_reach(const Attachment& attachment) const {
+  if (!attachment.out_of_reach) return;
+  const Attachment* before = view_.find(attachment.uid);
+  if (before && before->out_of_reach) return;
+  log::warning("attachment out of reach: its host is of another address family than this one",
+               {{"attachment", attachment.key},
+                {"node", attachment.node},
+                {"host", attachment.host->to_string()},
+                {"own", options_.host.to_string()}});
+}
+
+std::vector<std::string> Agent::unreachable() const {
+  std::vector<std::string> lines;
+  for (const Attachment* attachment : view_.out_of_reach())
+    lines.push_back(attachment->key + " on node " + attachment->node + ": its host " +
+                    attachment->host->to_string() +
+                    " is of another address family than this one, " + options_.host.to_string());
+  return lines;
 }
 
 void Agent::reached(const Source& source, std::uint64_t version) {
@@ -259,7 +285,12 @@ void Agent::settled_own(Own& own, const Carrier::Settled& settled) {
   statuses_.add(uid);
 }
 
+void Agent::auditing() {
+  if (options_.make_room) options_.make_room();
+}
+
 void Agent::audited(bool clean) {
+  if (options_.make_room) options_.make_room();
   if (clean && !std::exchange(clean_, true)) ready_signal_.notify();
   for (const auto& [uid, own] : own_) statuses_.add(uid);
   if (options_.audited) options_.audited();
@@ -308,7 +339,7 @@ std::optional<StatusWrite> Agent::plan_status(const std::string& uid) const {
 }
 
 void Agent::status_written(const Json& object) {
-  const Result<Attachment> answer = parse_attachment(object, options_.node);
+  const Result<Attachment> answer = parse_attachment(object, options_.node, options_.host);
   if (!answer || !answer->local) return;
   const auto own = own_.find(answer->uid);
   if (own == own_.end() || answer->version < own->second.known_version) return;

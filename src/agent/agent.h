@@ -56,7 +56,10 @@ struct AgentOptions {
   // Told whatever the fabric has come to carry, but for what was there before its network became
   // relevant here. For loads.
   std::function<void(const Attachment&)> carried;
-  // Told after every audit, which takes more memory than anything else.
+  // Called before an audit and before what follows from it, which take more memory than anything
+  // else: what was needed so far may go.
+  std::function<void()> make_room;
+  // Told after every audit.
   std::function<void()> audited;
 };
 
@@ -87,6 +90,9 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     return refusal().empty() ? informers_.failing() : informers_.count();
   }
 
+  // Attachments of others that no tunnel leads to from here, a line for each.
+  std::vector<std::string> unreachable() const;
+
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 
@@ -108,8 +114,10 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void erased(const Source& source, Attachment last) override;
   void reached(const Source& source, std::uint64_t version) override;
   void settled(const Carrier::Settled& settled) override;
+  void auditing() override;
   void audited(bool clean) override;
 
+  void warn_of_reach(const Attachment& attachment) const;
   void put_own(const Attachment& attachment);
   void lose_own(const std::string& uid);
   // What an informer's word at `version` means for the fabric and the informers.

@@ -11,6 +11,7 @@ class AgentTest : public AgentWorld {
   Task<void> rivals();
   Task<void> newest_lists();
   Task<void> reports();
+  Task<void> out_of_reach();
 };
 
 // Two attachments of a network reach one another's nodes, and nobody else's; the deletion of one is
@@ -105,6 +106,38 @@ Task<void> AgentTest::reports() {
   EXPECT_TRUE(co_await until_applied_own("n1", version));
 }
 TEST_F(AgentTest, Reports) { run(reports()); }
+
+// A node that says it is at an address of the other family is cut off from this one, and nothing
+// else is: what was carried of it goes, and nobody waits for this node because of it.
+Task<void> AgentTest::out_of_reach() {
+  const auto move_to = [this](std::string host) -> Task<std::uint64_t> {
+    Json patch = JsonObject{{"status", JsonObject{{"hostIP", host}}}};
+    const Result<Json> moved = co_await admin_->patch(
+        kAttachments, "default", "b", client::PatchKind::merge, std::move(patch), "status");
+    CHECK(moved.has_value());
+    co_return parse_version(wire::find_string(*moved, "metadata.resourceVersion"));
+  };
+  const std::string a = co_await attach("a", "n1", 5, 1);
+  const std::string b = co_await attach("b", "n3", 5, 2);
+  const std::string c = co_await attach("c", "n2", 5, 3);
+  (void)co_await move_to("192.0.2.3");
+  Task<bool> all = until([&] { return has(one_, a) && has(one_, b) && has(one_, c); });
+  EXPECT_TRUE(co_await all);
+  EXPECT_TRUE(one_.agent->unreachable().empty());
+  const std::uint64_t moved = co_await move_to("2001:db8::3");
+  Task<bool> dropped = until([&] { return !has(one_, b); });
+  EXPECT_TRUE(co_await dropped);
+  EXPECT_TRUE(co_await until_applied("n1", 5, moved - 1));
+  EXPECT_EQ(one_.agent->unreachable(),
+            std::vector<std::string>{"default/b on node n3: its host 2001:db8::3 is of another "
+                                     "address family than this one, 192.0.2.1"});
+  EXPECT_TRUE(has(one_, a) && has(one_, c));
+  (void)co_await move_to("192.0.2.3");
+  Task<bool> back = until([&] { return has(one_, b); });
+  EXPECT_TRUE(co_await back);
+  EXPECT_TRUE(one_.agent->unreachable().empty());
+}
+TEST_F(AgentTest, AHostOfTheOtherFamilyIsOutOfReach) { run(out_of_reach()); }
 
 }  // namespace
 }  // namespace fairlead::agent

@@ -22,7 +22,8 @@ std::uint64_t parse_version(std::string_view text) {
 }
 
 std::optional<fabric::Station> Attachment::station() const {
-  if (vni == 0 || !mac || addresses.empty() || (!local && !host)) return std::nullopt;
+  if (vni == 0 || !mac || addresses.empty() || (!local && (!host || out_of_reach)))
+    return std::nullopt;
   fabric::Station station{.id = uid, .vni = vni, .mac = *mac, .addresses = addresses};
   if (local) {
     station.interface = fabric::guest_interface_name(uid);
@@ -32,7 +33,8 @@ std::optional<fabric::Station> Attachment::station() const {
   return station;
 }
 
-Result<Attachment> parse_attachment(const Json& object, const std::string& own_node) {
+Result<Attachment> parse_attachment(const Json& object, const std::string& own_node,
+                                    const Ip& own_host) {
   FL_TRY(resource::NetworkAttachment full, resource::decode<resource::NetworkAttachment>(object));
   Attachment attachment;
   attachment.key = full.metadata.namespace_ + "/" + full.metadata.name;
@@ -50,6 +52,7 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
   if (const Result<Ip> host = Ip::parse(status.host_ip);
       host && host_address_problem(*host).empty())
     attachment.host = *host;
+  attachment.out_of_reach = attachment.host && attachment.host->is_v4() != own_host.is_v4();
   attachment.asked = full.extended_metadata.written("spec");
   if (status.subnet_creation_time &&
       (!attachment.asked || status.subnet_creation_time->at > *attachment.asked)) {

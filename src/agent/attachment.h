@@ -48,6 +48,8 @@ struct Attachment {
   std::optional<Mac> mac;
   std::vector<Ip> addresses;  // IPv4 first
   std::optional<Ip> host;
+  // The host is of another address family than this one: no tunnel leads there.
+  bool out_of_reach = false;
   // The later of the client's two writes that it depends on (its own and the subnet's), and when
   // its node had made it: what latencies are measured from.
   std::optional<CivilTime> asked;
@@ -59,12 +61,14 @@ struct Attachment {
   std::string_view name() const { return std::string_view(key).substr(key.find('/') + 1); }
   Network network() const { return {vni, std::string(namespace_name())}; }
 
-  // The fabric's view: nothing while addresses, MAC or, of remote ones, the host are missing.
+  // The fabric's view: nothing while addresses, MAC or, of remote ones, the host are missing,
+  // or the host is out of reach.
   std::optional<fabric::Station> station() const;
 };
 
 // Fails with corrupt if the object is none of that kind, or has no name, uid or version.
-Result<Attachment> parse_attachment(const Json& object, const std::string& own_node);
+Result<Attachment> parse_attachment(const Json& object, const std::string& own_node,
+                                    const Ip& own_host);
 
 // A resourceVersion as the number that it is; 0 when it is none.
 std::uint64_t parse_version(std::string_view text);

@@ -133,6 +133,7 @@ void Carrier::failed(const fabric::Outcome& outcome) {
 }
 
 Task<void> Carrier::audit() {
+  listener_.auditing();
   const Instant start = runtime_.now();
   const Result<fabric::Audit> audit = co_await fabric_.audit(target_);
   if (!audit && audit.error().code == Code::cancelled) co_return;

@@ -33,6 +33,8 @@ class Carrier {
    public:
     virtual ~Listener() = default;
     virtual void settled(const Settled& settled) = 0;
+    // An audit begins.
+    virtual void auditing() = 0;
     // The fabric carries what is desired, but for what settled() told to have failed. `clean`: and
     // nothing else.
     virtual void audited(bool clean) = 0;

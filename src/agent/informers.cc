@@ -26,9 +26,10 @@ client::ReflectorOptions options_of(const Source& source, const std::string& nod
 class Informers::Watch final : client::ObjectSink {
  public:
   Watch(runtime::Runtime& runtime, client::RestClient& client, Source source,
-        const std::string& node, AttachmentEvents& events)
+        const std::string& node, const Ip& host, AttachmentEvents& events)
       : source_(std::move(source)),
         node_(node),
+        host_(host),
         events_(events),
         started_(runtime.now()),
         wall_started_(runtime.wall_now()),
@@ -72,7 +73,7 @@ class Informers::Watch final : client::ObjectSink {
     if (!stopped_) events_.reached(source_, parse_version(version));
   }
   std::optional<Attachment> parse(const Json& object) const {
-    Result<Attachment> attachment = parse_attachment(object, node_);
+    Result<Attachment> attachment = parse_attachment(object, node_, host_);
     if (attachment) return std::move(*attachment);
     log::warning("attachment skipped", {{"error", attachment.error().message}});
     return std::nullopt;
@@ -80,6 +81,7 @@ class Informers::Watch final : client::ObjectSink {
 
   Source source_;
   const std::string& node_;
+  const Ip& host_;
   AttachmentEvents& events_;
   Instant started_;
   WallTime wall_started_;
@@ -90,17 +92,18 @@ class Informers::Watch final : client::ObjectSink {
 };
 
 Informers::Informers(runtime::Runtime& runtime, client::RestClient& client, std::string node,
-                     AttachmentEvents& events)
+                     Ip host, AttachmentEvents& events)
     : runtime_(runtime),
       client_(client),
       node_(std::move(node)),
+      host_(host),
       events_(events),
       ending_(runtime) {}
 
 Informers::~Informers() = default;
 
 void Informers::start(const Source& source) {
-  auto watch = std::make_unique<Watch>(runtime_, client_, source, node_, events_);
+  auto watch = std::make_unique<Watch>(runtime_, client_, source, node_, host_, events_);
   if (source) {
     networks_[*source] = std::move(watch);
   } else {

@@ -34,7 +34,7 @@ class AttachmentEvents {
 
 class Informers {
  public:
-  Informers(runtime::Runtime& runtime, client::RestClient& client, std::string node,
+  Informers(runtime::Runtime& runtime, client::RestClient& client, std::string node, Ip host,
             AttachmentEvents& events);
   ~Informers();
 
@@ -61,6 +61,7 @@ class Informers {
   runtime::Runtime& runtime_;
   client::RestClient& client_;
   std::string node_;
+  Ip host_;
   AttachmentEvents& events_;
   std::unique_ptr<Watch> local_;
   std::map<Network, std::unique_ptr<Watch>> networks_;

@@ -242,6 +242,15 @@ const Attachment* NetworkView::find(std::string_view uid) const {
   return seen ? &seen->attachment : nullptr;
 }
 
+std::vector<const Attachment*> NetworkView::out_of_reach() const {
+  std::vector<const Attachment*> found;
+  for (const auto& [key, entry] : entries_)
+    if (const Sighting* seen = newest(entry);
+        seen && seen->attachment.out_of_reach && !seen->attachment.local)
+      found.push_back(&seen->attachment);
+  return found;
+}
+
 std::uint64_t NetworkView::known_up_to(std::string_view uid) const {
   const Sighting* seen = newest(uid);
   if (!seen) return std::numeric_limits<std::uint64_t>::max();

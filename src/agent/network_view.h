@@ -62,6 +62,9 @@ class NetworkView {
   // The attachment as it was seen last; null if it is not known, or not the newest of its name.
   const Attachment* find(std::string_view uid) const;
 
+  // Those whose host cannot be reached from here, by key.
+  std::vector<const Attachment*> out_of_reach() const;
+
   // The version as of which desired() is right about `uid`, whatever other informers have seen:
   // that which the informer who speaks of it has reached. Of what nobody speaks, nothing is
   // carried.

@@ -67,7 +67,8 @@ ManagedEntry entry_of(const resource::Kind& kind, const Writer& writer, FieldSet
 }
 
 // An object of a built-in type is never without its structs: `spec` of a new one is an empty struct
-// that was filled, not a field that was added. So their parents have no owner on create.
+// that was filled, not a field that was added. So nobody who writes into them owns them; whoever
+// applies an empty one does (kube-apiserver 1.26 does the same).
 void disown_structs(const resource::Kind& kind, FieldSet& fields) {
   if (!kind.strategic_merge) return;
   FieldSet structs;
@@ -254,6 +255,7 @@ void track_update(const resource::Kind& kind, const Json& live, Json& object,
     return is_trackable(kind, writer.subresource, member);
   });
   remove_ownerless_metadata(comparison.changed);
+  disown_structs(kind, comparison.changed);
   const FieldSet& changed = comparison.changed;
   for (ManagedEntry& entry : entries) {
     if (!changed.empty()) entry.fields = entry.fields.subtract(changed);

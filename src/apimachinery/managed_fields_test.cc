@@ -100,6 +100,17 @@ TEST(ManagedFields, BuiltInStructsHaveNoOwner) {
   EXPECT_EQ(fields_of(object, "alice"), R"({"f:spec":{"f:list":{}}})");
 }
 
+// Nor does whoever is the first to write into one.
+TEST(ManagedFields, BuiltInStructsHaveNoOwnerAfterUpdates) {
+  Json object = json(R"({"metadata":{"name":"g","labels":{"a":"b"}}})");
+  track_create(gadget_kind(), object, kAlice);
+  Json updated = object;
+  updated.as_object()["spec"] = json(R"({"list":["a"]})");
+  track_update(gadget_kind(), object, updated, kBob);
+  EXPECT_EQ(fields_of(updated, "bob"), R"({"f:spec":{"f:list":{}}})");
+  EXPECT_EQ(fields_of(updated, "alice"), R"({"f:metadata":{"f:labels":{".":{},"f:a":{}}}})");
+}
+
 // A status written through the main endpoint is not tracked there; through /status nothing else is.
 TEST(ManagedFields, StatusIsTrackedBySubresource) {
   const resource::Kind kind = widget_kind();

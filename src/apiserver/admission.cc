@@ -25,21 +25,14 @@ Answer<> NamespaceLifecycle::admit(const Proposal& proposal, store::Transaction&
   return {};
 }
 
-NodeRestriction::NodeRestriction(const identity::NodeFacts& nodes, const runtime::Runtime& runtime,
-                                 const resource::Catalog& catalog,
-                                 const watchcache::WatchCache& cache, Refused refused,
+NodeRestriction::NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
                                  NodeLimits limits)
-    : nodes_(nodes),
-      runtime_(runtime),
-      events_(catalog.find("", "v1", "events")),
-      cache_(cache),
-      refused_(refused),
-      limits_(limits) {}
+    : runtime_(runtime), refused_(refused), limits_(limits) {}
 
 Answer<> NodeRestriction::admit(const Proposal& proposal, store::Transaction&) {
   if (!proposal.attributes) return {};
   const identity::Decision decision =
-      identity::admit_write(*proposal.attributes, proposal.live, proposal.desired, &nodes_);
+      identity::admit_write(*proposal.attributes, proposal.live, proposal.desired);
   if (decision.allowed) return {};
   return refuse(
       apimachinery::forbidden(group_resource(proposal.kind), proposal.name, decision.reason));
@@ -49,27 +42,23 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
   if (!proposal.attributes || !proposal.attributes->user) return {};
   const identity::Roles roles = identity::roles_of(*proposal.attributes->user);
   if (roles.node.empty() || roles.admin || roles.controller) return {};
-  const bool event = &proposal.kind.storage() == events_;
   const bool attachment = proposal.kind.kind == "NetworkAttachment";
-  const bool small = event || proposal.kind.kind == "Lease";
-  const std::size_t most = small        ? limits_.event_bytes
-                           : attachment ? limits_.attachment_bytes
-                                        : limits_.object_bytes;
+  const std::size_t most = proposal.kind.kind == "Lease" ? limits_.lease_bytes
+                           : attachment                  ? limits_.attachment_bytes
+                                                         : limits_.object_bytes;
   if (bytes > most)
     return refuse(apimachinery::request_entity_too_large("limit of what a node writes is " +
                                                          std::to_string(most)));
   const Instant now = runtime_.now();
   Paces& paces = paces_of(roles.node, now);
-  if (event) return admit_event(paces, bytes, now);
   http::TokenBucket& pace = attachment ? paces.attachments : paces.others;
   if (pace.take(now, static_cast<double>(bytes))) return {};
-  refused_.writes.add();
+  refused_.add();
   return refuse(apimachinery::too_many_requests("too many writes, please try again later.", 2));
 }
 
 NodeRestriction::Paces::Paces(const NodeLimits& limits, Instant now)
-    : events(limits.events.burst, limits.events.per_second, now),
-      attachments(limits.attachments.burst, limits.attachments.per_second, now),
+    : attachments(limits.attachments.burst, limits.attachments.per_second, now),
       others(limits.others.burst, limits.others.per_second, now) {}
 
 NodeRestriction::Paces& NodeRestriction::paces_of(std::string_view node, Instant now) {
@@ -77,13 +66,6 @@ NodeRestriction::Paces& NodeRestriction::paces_of(std::string_view node, Instant
   if (const auto known = paces_.find(node); known != paces_.end()) return known->second;
   if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
   return paces_.try_emplace(std::string(node), limits_, now).first->second;
-}
-
-Answer<> NodeRestriction::admit_event(Paces& paces, std::size_t bytes, Instant now) {
-  const bool room = cache_.of(*events_).object_bytes() + bytes <= limits_.all_events_bytes;
-  if (room && paces.events.take(now, static_cast<double>(bytes))) return {};
-  refused_.events.add();
-  return refuse(apimachinery::too_many_requests("too many events, please try again later.", 10));
 }
 
 }  // namespace fairlead::apiserver

@@ -3,7 +3,7 @@
 // the transaction.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "apiserver/object_writer.h"
 #include "base/key_map.h"
@@ -25,13 +25,12 @@ class NamespaceLifecycle final : public Admission {
   const watchcache::WatchCache& cache_;
 };
 
-// What nodes may store. Everything a node writes is small, and limited in bytes over time, per
-// node; Events, of which it may make many, also by what there is of them, all nodes' together.
+// What nodes may store: everything a node writes is small, and limited in bytes over time, per
+// node.
 struct NodeLimits {
-  std::size_t event_bytes = 16 << 10;       // of one Event, or Lease
+  std::size_t lease_bytes = 16 << 10;
   std::size_t attachment_bytes = 64 << 10;  // of an attachment whose status it tells
   std::size_t object_bytes = 96 << 10;      // of anything else: there is one of each
-  std::size_t all_events_bytes = 48 << 20;  // of Events in the store; beyond, nodes add none
 
   // Bytes that one node may write at once, and from then on each second. A node with a thousand
   // attachments tells each a few times, in 3 KB; its report has up to 96 KiB, once a second while
@@ -40,7 +39,6 @@ struct NodeLimits {
     double burst;
     double per_second;
   };
-  Pace events{2 << 20, 8 << 10};
   Pace attachments{32 << 20, 1 << 20};
   Pace others{4 << 20, 64 << 10};
 };
@@ -48,14 +46,9 @@ struct NodeLimits {
 // identity::admit_write on the objects themselves, and NodeLimits.
 class NodeRestriction final : public Admission {
  public:
-  // What was refused for its pace, or for all that there is of it.
-  struct Refused {
-    metrics::Counter& events;
-    metrics::Counter& writes;
-  };
-  NodeRestriction(const identity::NodeFacts& nodes, const runtime::Runtime& runtime,
-                  const resource::Catalog& catalog, const watchcache::WatchCache& cache,
-                  Refused refused, NodeLimits limits = {});
+  // `refused`: how often one had to wait for its pace.
+  NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
+                  NodeLimits limits = {});
   Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
   Answer<> admit_size(const Proposal& proposal, std::size_t bytes) override;
 
@@ -63,18 +56,13 @@ class NodeRestriction final : public Admission {
   // How much one node may write now.
   struct Paces {
     Paces(const NodeLimits& limits, Instant now);
-    http::TokenBucket events;
     http::TokenBucket attachments;
     http::TokenBucket others;
   };
   Paces& paces_of(std::string_view node, Instant now);
-  Answer<> admit_event(Paces& paces, std::size_t bytes, Instant now);
 
-  const identity::NodeFacts& nodes_;
   const runtime::Runtime& runtime_;
-  const resource::Kind* events_;
-  const watchcache::WatchCache& cache_;
-  const Refused refused_;
+  metrics::Counter& refused_;
   const NodeLimits limits_;
   KeyMap<Paces> paces_;  // of nodes that wrote lately
 };

@@ -78,13 +78,11 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
       access_(parts.runtime, parts.authenticator, parts.authorizer),
       namespace_lifecycle_(parts.catalog, parts.cache),
       metrics_(parts.metrics),
-      node_restriction_(parts.nodes, parts.runtime, parts.catalog, parts.cache,
-                        {.events = metrics_.rejections("node_events"),
-                         .writes = metrics_.rejections("node_writes")}),
+      node_restriction_(parts.runtime, metrics_.rejections("node_writes")),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
       writes_(parts.runtime, parts.cache, writer_, access_),
-      watches_(parts.runtime, parts.cache),
+      watches_(parts.runtime, parts.cache, options.watch_bytes),
       transactions_(parts.runtime, parts.catalog, writer_, access_),
       documents_(parts.catalog,
                  options.reviews ? served_reviews() : std::vector<apimachinery::ServedResource>()),
@@ -113,6 +111,11 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
   registry.counter_of("fairlead_apiserver_watches_revoked_total",
                       "Watch streams ended because who asked for them may no longer see them.",
                       [this] { return static_cast<double>(watches_.revoked()); });
+  registry.gauge_of("fairlead_apiserver_watch_bytes", "Bytes that wait for watchers to take them.",
+                    [this] { return static_cast<double>(watches_.bytes()); });
+  registry.counter_of("fairlead_apiserver_watch_waits_total",
+                      "How often a watch had to wait for room for what it was to send.",
+                      [this] { return static_cast<double>(watches_.room_waits()); });
   parts.nodes.on_loss([this](std::string_view node) { watches_.recheck(node); });
 }
 

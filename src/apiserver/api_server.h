@@ -38,6 +38,8 @@ struct ApiServerOptions {
   std::size_t reads = 1'000;
   std::size_t writes = 1'000;
   std::size_t watches = 20'000;
+  // What may wait for watchers to take it; beyond that, or beyond a user's share, watches wait.
+  std::size_t watch_bytes = 64 << 20;
   // Token and access reviews (reviews.h). A server behind a host cluster leaves them to the host.
   bool reviews = true;
 };

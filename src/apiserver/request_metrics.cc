@@ -29,8 +29,8 @@ RequestMetrics::RequestMetrics(metrics::Registry& registry)
       rejected_(registry.counters("fairlead_apiserver_requests_rejected_total",
                                   "Requests refused because of overload.", {"reason"})) {
   // There from the start: a rate sees the first one.
-  for (const char* reason : {"reads", "writes", "watches", "user_reads", "user_writes",
-                             "user_watches", "node_events", "node_writes"})
+  for (const char* reason :
+       {"reads", "writes", "watches", "user_reads", "user_writes", "user_watches", "node_writes"})
     rejected_.with({reason});
 }
 

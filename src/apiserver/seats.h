@@ -1,8 +1,5 @@
-// Seats: how many requests of one kind (reads, writes, watches) may be under way, by whom.
-//
-// A node, and everybody without credentials together, has a tenth; all nodes four fifths; everyone
-// but administrators nine tenths: a stolen credential locks out neither the other nodes nor those
-// who would stop it. Runs on one loop.
+// Seats: how many requests of one kind (reads, writes, watches) may be under way, by whom
+// (user_shares.h). Runs on one loop.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apiserver/user_shares.h"
 #include "base/key_map.h"
 #include "base/share.h"
 #include "identity/user.h"
@@ -37,21 +35,19 @@ class Seat {
 
 class Seats {
  public:
-  explicit Seats(std::size_t all);
+  explicit Seats(std::size_t all) : shares_(all) {}
 
   // For a request of `user`; empty when there is none for them. Must not outlive this.
   Seat take(const identity::User& user);
 
-  std::size_t taken() const { return all_.taken(); }
-  bool full() const { return all_.taken() >= all_.most(); }
+  std::size_t taken() const { return shares_.all().taken(); }
+  bool full() const { return taken() >= shares_.all().most(); }
 
  private:
   Share& share_of(const identity::User& user);
   void forget_idle_users();
 
-  Share all_;
-  Share others_;  // all but administrators
-  Share nodes_;
+  UserShares shares_;
   KeyMap<Share> users_;
 };
 

@@ -44,6 +44,12 @@ Bytes WatchFrames::initial(const watchcache::ObjectRef& object, resource::Moment
   return frame("ADDED", wire::encode_json(shaped(kind_.shown(object->decode()), now)));
 }
 
+std::size_t WatchFrames::most_bytes(const watchcache::Object& object) const {
+  constexpr std::size_t kFrame = 64;
+  constexpr std::size_t kTable = 4 << 10;  // the definitions of columns above all
+  return object.json.size() + (shared() ? kFrame : kTable);
+}
+
 std::string WatchFrames::empty_list() const {
   const bool whole = plain() || form_.shape == apimachinery::Shape::table;
   return wire::encode_json(

@@ -26,6 +26,9 @@ class WatchFrames {
   Bytes bookmark(store::Place place, bool initial_end, resource::Moment now);
   Bytes error(const apimachinery::Status& status) const;
 
+  // At least what the frame of that object will take, before it is made.
+  std::size_t most_bytes(const watchcache::Object& object) const;
+
  private:
   bool plain() const { return form_.shape == apimachinery::Shape::object; }
   // What is sent are the bytes that the cache has.

@@ -22,61 +22,35 @@ constexpr Duration kBookmarkInterval = 60s;
 constexpr Duration kLastBookmarkBefore = 2s;
 constexpr Duration kRightInterval = 10s;  // the right to a watch is asked for anew
 constexpr std::uint64_t kMinTimeoutSeconds = 1'800;
+// A watch that gets no room for so long is ended: until then it keeps alive what it has to tell.
+constexpr Duration kRoomPatience = 30s;
 
-// Joined text that waits for clients to take it, of all watches together.
-constexpr std::size_t kJoinedBytes = 32 << 20;
 constexpr std::size_t kLargeFrame = 16 << 10;
+constexpr std::size_t kBookmarkBytes = 1 << 10;
 
-// Gathers frames until they are worth a write. Small ones are joined, which copies them, as long as
-// not too much waits in such copies; large ones are always sent as the bytes that everyone shares.
+// Gathers frames until they are worth a write. Small ones are joined, which copies them; large ones
+// are sent as the bytes that everyone shares.
 class Batch {
  public:
-  explicit Batch(std::shared_ptr<std::size_t> joined) : joined_(std::move(joined)) {}
-  // REQUIRES: !full().
+  // REQUIRES: wants() a frame of that size.
   void add(const Bytes& frame) {
     if (empty()) {
       first_ = frame;
-    } else if (frame.size() >= kLargeFrame || *joined_ >= kJoinedBytes) {
-      next_ = frame;
-    } else {
-      if (!first_.empty()) {
-        text_.append(first_.view());
-        first_ = {};
-      }
-      text_.append(frame.view());
+      return;
     }
+    if (!first_.empty()) text_.append(std::exchange(first_, {}).view());
+    text_.append(frame.view());
   }
   bool empty() const { return first_.empty() && text_.empty(); }
-  bool full() const {
-    return text_.size() >= kWriteBytes || first_.size() >= kLargeFrame || !next_.empty();
+  bool wants(std::size_t frame) const {
+    if (empty()) return true;
+    return frame < kLargeFrame && first_.size() < kLargeFrame && text_.size() < kWriteBytes;
   }
-  Bytes take() {
-    Bytes taken = first_.empty() ? joined(std::exchange(text_, {})) : std::exchange(first_, {});
-    first_ = std::exchange(next_, {});
-    return taken;
-  }
+  Bytes take() && { return first_.empty() ? Bytes(std::move(text_)) : std::move(first_); }
 
  private:
-  // Counted for as long as it exists.
-  struct Joined {
-    Joined(std::string its_text, std::shared_ptr<std::size_t> its_count)
-        : text(std::move(its_text)), count(std::move(its_count)) {
-      *count += text.size();
-    }
-    Joined(const Joined&) = delete;
-    ~Joined() { *count -= text.size(); }
-    const std::string text;
-    const std::shared_ptr<std::size_t> count;
-  };
-  Bytes joined(std::string text) const {
-    const auto owner = std::make_shared<const Joined>(std::move(text), joined_);
-    return Bytes::share(owner, owner->text);
-  }
-
-  std::shared_ptr<std::size_t> joined_;
   Bytes first_;
   std::string text_;
-  Bytes next_;
 };
 
 bool wants_initial_events(const ListOptions& options) {
@@ -90,11 +64,10 @@ class BookmarkClock {
  public:
   BookmarkClock(bool wanted, Instant now, Instant deadline)
       : wanted_(wanted), next_(now + kBookmarkInterval), last_(deadline - kLastBookmarkBefore) {}
-  bool due(Instant now) {
-    if (!wanted_ || now < std::min(next_, last_)) return false;
+  bool due(Instant now) const { return wanted_ && now >= std::min(next_, last_); }
+  void told(Instant now) {
     if (now >= last_) last_ = Instant::max();
     next_ = now + kBookmarkInterval;
-    return true;
   }
   Instant next(Instant deadline) const {
     return wanted_ ? std::min({next_, last_, deadline}) : deadline;
@@ -108,6 +81,34 @@ class BookmarkClock {
 
 }  // namespace
 
+// What there was when a watch began, as far as it has not been told. The references count, because
+// a list may be long; the objects are the cache's.
+class Snapshot {
+ public:
+  explicit Snapshot(WatchRoom::AccountRef account) : hold_(std::move(account), room_) {}
+
+  // False when there is no room for so many; room() is notified when there is.
+  bool take(std::vector<watchcache::ObjectRef> objects) {
+    if (!hold_.ask(objects.capacity() * sizeof(watchcache::ObjectRef))) return false;
+    objects_ = std::move(objects);
+    return true;
+  }
+  runtime::Signal& room() { return room_; }
+
+  const watchcache::Object* next() const {
+    return told_ < objects_.size() ? objects_[told_].get() : nullptr;
+  }
+  watchcache::ObjectRef pop() { return std::move(objects_[told_++]); }
+
+  std::optional<store::Place> end;  // to be marked by a bookmark
+
+ private:
+  runtime::Signal room_;
+  RoomHold hold_;
+  std::vector<watchcache::ObjectRef> objects_;
+  std::size_t told_ = 0;
+};
+
 struct OpenWatch {
   OpenWatch(Watches& its_watches, Watches::Opening opening, std::unique_ptr<WatchRight> its_right,
             Instant now, Instant first_check);
@@ -115,11 +116,21 @@ struct OpenWatch {
   OpenWatch(const OpenWatch&) = delete;
   OpenWatch& operator=(const OpenWatch&) = delete;
 
+  // What the next frame takes at most; nothing: there is none to send.
+  std::optional<std::size_t> next_bytes(Instant now) const;
+  // REQUIRES: next_bytes() says that there is one.
+  Bytes next_frame(Instant now, WallTime wall_now);
+  // As many frames as are worth a write and have room. REQUIRES: there is one, and room for it.
+  Bytes next_write(Instant now, WallTime wall_now);
+
   Watches& watches;
   WatchFrames frames;
   std::unique_ptr<Subscription> subscription;
+  std::unique_ptr<Snapshot> snapshot;  // null when all of it was told
+  RoomHold hold;                       // for the next write; notifies the subscription's signal
   std::unique_ptr<WatchRight> right;
   Instant deadline;
+  Instant room_deadline = Instant::max();  // while it waits for room
   BookmarkClock bookmarks;
   Instant next_check;
   Watches::Place place;
@@ -133,8 +144,7 @@ struct Watches::Opening {
   // Null with a refusal, which the client is told as an event.
   std::unique_ptr<Subscription> subscription;
   std::optional<apimachinery::Status> refusal;
-  std::vector<watchcache::ObjectRef> present;  // initial events
-  std::optional<store::Place> initial_end;     // to be marked by a bookmark
+  std::unique_ptr<Snapshot> snapshot;  // initial events
   bool bookmarks = false;
   Duration limit{};
 };
@@ -144,12 +154,61 @@ OpenWatch::OpenWatch(Watches& its_watches, Watches::Opening opening,
     : watches(its_watches),
       frames(std::move(opening.frames)),
       subscription(std::move(opening.subscription)),
+      snapshot(std::move(opening.snapshot)),
+      hold(watches.frames_room_.account(its_right->user()), subscription->changed()),
       right(std::move(its_right)),
       deadline(now + opening.limit),
       bookmarks(opening.bookmarks, now, deadline),
       next_check(first_check),
       place(right->node(), ++watches.next_number_) {
   watches.open_.emplace(place, this);
+}
+
+std::optional<std::size_t> OpenWatch::next_bytes(Instant now) const {
+  if (snapshot) {
+    const watchcache::Object* object = snapshot->next();
+    return object ? frames.most_bytes(*object) : kBookmarkBytes;
+  }
+  if (const Subscription::Item* item = subscription->next()) {
+    const watchcache::Event& event = *item->event;
+    const bool gone = item->type == watchcache::EventType::deleted;
+    return frames.most_bytes(gone ? *event.before() : *event.after());
+  }
+  // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
+  if (bookmarks.due(now) && !subscription->cut()) return kBookmarkBytes;
+  return std::nullopt;
+}
+
+Bytes OpenWatch::next_frame(Instant now, WallTime wall_now) {
+  if (snapshot) {
+    Bytes frame;
+    if (snapshot->next()) {
+      frame = frames.initial(snapshot->pop(), wall_now);
+      ++watches.events_sent_;
+    } else {
+      frame = frames.bookmark(*std::exchange(snapshot->end, std::nullopt), true, wall_now);
+    }
+    if (!snapshot->next() && !snapshot->end) snapshot.reset();
+    return frame;
+  }
+  if (const std::optional<Subscription::Item> item = subscription->take()) {
+    ++watches.events_sent_;
+    return frames.event(item->type, *item->event, wall_now);
+  }
+  bookmarks.told(now);
+  return frames.bookmark(store::Place::end_of(watches.cache_.revision()), false, wall_now);
+}
+
+Bytes OpenWatch::next_write(Instant now, WallTime wall_now) {
+  Batch batch;
+  std::optional<std::size_t> next;
+  do {
+    batch.add(next_frame(now, wall_now));
+    next = next_bytes(now);
+  } while (next && batch.wants(*next) && hold.extend(*next));
+  Bytes joined = std::move(batch).take();
+  hold.keep(joined.size());
+  return hold.charge(std::move(joined));
 }
 
 Task<Result<OpenWatchRef>> Watches::open(Request& request, std::unique_ptr<WatchRight> right) {
@@ -160,24 +219,10 @@ Task<Result<OpenWatchRef>> Watches::open(Request& request, std::unique_ptr<Watch
   }
   Opening& opening = *subscribed;
   FL_CO_CHECKED(co_await request.exchange.start(stream_head(request, kJsonType)));
-  WatchFrames& frames = opening.frames;
   if (opening.refusal) {
-    FL_CO_CHECKED(co_await request.exchange.write(frames.error(*opening.refusal)));
+    FL_CO_CHECKED(co_await request.exchange.write(opening.frames.error(*opening.refusal)));
     FL_CO_CHECKED(co_await request.exchange.finish());
     co_return nullptr;
-  }
-  Batch batch(joined_bytes_);
-  for (const watchcache::ObjectRef& object : opening.present) {
-    batch.add(frames.initial(object, runtime_.wall_now()));
-    ++events_sent_;
-    while (batch.full()) {
-      FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
-    }
-  }
-  if (opening.initial_end)
-    batch.add(frames.bookmark(*opening.initial_end, true, runtime_.wall_now()));
-  while (!batch.empty()) {
-    FL_CO_CHECKED(co_await request.exchange.write(batch.take()));
   }
   const Instant now = runtime_.now();
   // Watches that began together, after a restart, do not ask together for ever.
@@ -219,13 +264,25 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
                   .bookmarks = options->allow_bookmarks,
                   .limit = limit};
   watchcache::KindCache& objects = cache_.of(kind);
-  const store::Place now_shown = store::Place::end_of(cache_.revision());
-  const store::Place after = initial || asked == 0 ? now_shown : store::Place::from_number(asked);
   watchcache::Selection selection =
       make_selection(kind, request.info.namespace_name, request.info.name, *options);
-  if (initial) opening.present = objects.list(selection, {})->objects;
+  if (initial) {
+    opening.snapshot = std::make_unique<Snapshot>(snapshots_room_.account(*request.user));
+    const Instant patience = runtime_.now() + kRoomPatience;
+    while (!opening.snapshot->take(objects.list(selection, {})->objects)) {
+      runtime::TimedWait room(runtime_, opening.snapshot->room(), patience);
+      const Result<> woken = co_await room;
+      if (!woken)
+        co_return refuse(apimachinery::too_many_requests(
+            "too many watches wait to be read, please try again later.", 1));
+    }
+  }
+  // From here to the subscription nothing waits: it begins where the snapshot ends.
+  const store::Place now_shown = store::Place::end_of(cache_.revision());
+  const store::Place after = initial || asked == 0 ? now_shown : store::Place::from_number(asked);
   if (initial && options->send_initial_events && options->allow_bookmarks)
-    opening.initial_end = now_shown;
+    opening.snapshot->end = now_shown;
+  if (initial && !opening.snapshot->next() && !opening.snapshot->end) opening.snapshot.reset();
   auto subscribed = objects.subscribe(std::move(selection), after);
   if (subscribed) {
     opening.subscription = std::move(*subscribed);
@@ -237,35 +294,28 @@ Task<apimachinery::Answer<Watches::Opening>> Watches::subscribe(Request& request
 
 Task<Result<>> Watches::stream(http::Exchange& exchange, OpenWatch& watch) {
   Subscription& subscription = *watch.subscription;
-  Batch batch(joined_bytes_);
   while (!ending_) {
-    if (runtime_.now() >= watch.next_check || !watch.right->covers_what_is_there()) {
+    const Instant now = runtime_.now();
+    if (now >= watch.next_check || !watch.right->covers_what_is_there()) {
       const bool holds = co_await renew(exchange, watch);
       if (!holds) break;
       continue;
     }
-    while (!batch.full()) {
-      const std::optional<Subscription::Item> item = subscription.take();
-      if (!item) break;
-      batch.add(watch.frames.event(item->type, *item->event, runtime_.wall_now()));
-      ++events_sent_;
-    }
-    // Who was cut has not heard everything: a bookmark would make it miss the rest for good.
-    const bool heard_everything = subscription.empty() && !subscription.cut();
-    if (heard_everything && !batch.full() && watch.bookmarks.due(runtime_.now()))
-      batch.add(watch.frames.bookmark(store::Place::end_of(cache_.revision()), false,
-                                      runtime_.wall_now()));
-    if (!batch.empty()) {
-      FL_CO_CHECKED(co_await exchange.write(batch.take()));
+    const std::optional<std::size_t> next = watch.next_bytes(now);
+    if (next && watch.hold.ask(*next)) {
+      watch.room_deadline = Instant::max();
+      FL_CO_CHECKED(co_await exchange.write(watch.next_write(now, runtime_.wall_now())));
       continue;
     }
-    if (subscription.cut()) {
+    if (next) watch.room_deadline = std::min(watch.room_deadline, now + kRoomPatience);
+    if (next ? now >= watch.room_deadline : subscription.cut()) {
       ++cut_;
       break;
     }
-    if (runtime_.now() >= watch.deadline) break;
-    const Instant until = std::min(watch.bookmarks.next(watch.deadline), watch.next_check);
-    runtime::TimedWait change(runtime_, subscription.changed(), until);
+    if (now >= watch.deadline) break;
+    const Instant due =
+        next ? std::min(watch.room_deadline, watch.deadline) : watch.bookmarks.next(watch.deadline);
+    runtime::TimedWait change(runtime_, subscription.changed(), std::min(due, watch.next_check));
     const Result<> woken = co_await change;
     if (!woken && woken.error().code == Code::cancelled) co_return woken;
   }

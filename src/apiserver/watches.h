@@ -1,9 +1,10 @@
 // watch: a stream of events from the watch cache to one client.
 //
-// Frames are the events' own shared bytes, several to a write when several wait. A client that does
-// not keep up is cut by its subscription's bound; it resumes from the last version it saw. A watch
-// whose right ends (watch_right.h) and one of a server that stops end cleanly, as at their time
-// limit.
+// Frames are the events' own shared bytes, several to a write when several wait. They are made when
+// there is room for them (watch_room.h), so that what waits for clients is bounded over all
+// watches. A client that does not keep up is cut by its subscription's bound; it resumes from the
+// last version it saw. A watch whose right ends (watch_right.h) and one of a server that stops end
+// cleanly, as at their time limit.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,13 @@
 
 #include "apiserver/request.h"
 #include "apiserver/watch_right.h"
+#include "apiserver/watch_room.h"
 #include "runtime/runtime.h"
 #include "watchcache/watch_cache.h"
 
 namespace fairlead::apiserver {
 
-// A watch that has told what there was and goes on with what changes.
+// A watch that was admitted: it tells what there was, then what changes.
 struct OpenWatch;
 struct CloseWatch {
   void operator()(OpenWatch* watch) const;
@@ -29,15 +31,17 @@ using OpenWatchRef = std::unique_ptr<OpenWatch, CloseWatch>;
 
 class Watches {
  public:
-  Watches(runtime::Runtime& runtime, watchcache::WatchCache& cache)
-      : runtime_(runtime), cache_(cache) {}
+  // `most_bytes` may wait for clients to take them, and as much again for references to what there
+  // was when watches began.
+  Watches(runtime::Runtime& runtime, watchcache::WatchCache& cache, std::size_t most_bytes)
+      : runtime_(runtime), cache_(cache), frames_room_(most_bytes), snapshots_room_(most_bytes) {}
 
-  // Sends the head and what there is now. What comes back needs nothing of the request any more;
-  // null when all has been said, which a refusal is.
+  // Sends the head. What comes back needs nothing of the request any more; null when all has been
+  // said, which a refusal is.
   Task<Result<OpenWatchRef>> open(Request& request, std::unique_ptr<WatchRight> right);
 
-  // Streams until the client's or the server's time limit, the client leaves, it falls behind, its
-  // right ends, or the server stops.
+  // Streams what there is, then what changes, until the client's or the server's time limit, the
+  // client leaves, it falls behind, its right ends, or the server stops.
   Task<Result<>> stream(http::Exchange& exchange, OpenWatch& watch);
 
   // The node's registration or what is relevant to it has changed: its watches ask for their right
@@ -50,6 +54,8 @@ class Watches {
   std::uint64_t events_sent() const { return events_sent_; }
   std::uint64_t cut() const { return cut_; }
   std::uint64_t revoked() const { return revoked_; }
+  std::size_t bytes() const { return frames_room_.taken() + snapshots_room_.taken(); }
+  std::uint64_t room_waits() const { return frames_room_.waits() + snapshots_room_.waits(); }
 
  private:
   friend struct OpenWatch;
@@ -62,8 +68,9 @@ class Watches {
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
-  // Copies of frames that wait for clients, see Batch.
-  std::shared_ptr<std::size_t> joined_bytes_ = std::make_shared<std::size_t>(0);
+  // Apart: who holds a snapshot waits for room for its frames, never the other way round.
+  WatchRoom frames_room_;
+  WatchRoom snapshots_room_;
   std::map<Place, OpenWatch*> open_;
   std::uint64_t next_number_ = 0;
   bool ending_ = false;

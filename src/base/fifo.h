@@ -14,6 +14,7 @@ class Fifo {
   bool empty() const { return first_ == items_.size(); }
   std::size_t size() const { return items_.size() - first_; }
   T& front() { return items_[first_]; }
+  const T& front() const { return items_[first_]; }
 
   void push_back(T item) { items_.push_back(std::move(item)); }
   void pop_front() {

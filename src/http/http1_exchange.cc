@@ -14,9 +14,14 @@ namespace http1 = wire::http1;
 constexpr std::size_t kFlushBytes = BufferPool::kBufferBytes;
 constexpr std::size_t kDirectBytes = 32 << 10;  // larger pieces are written from where they are
 constexpr Duration kSlowHandler = 1s;
+constexpr std::size_t kQuietBytes = 1024;  // what a stream keeps to be written into while quiet
 
-// An assigned empty string would leave the memory where it is.
-void free_memory(std::string& text) { std::string().swap(text); }
+// Assigning an empty one would leave the memory where it is.
+template <class T>
+void free_memory(T& full) {
+  T empty{};
+  std::swap(full, empty);
+}
 
 }  // namespace
 
@@ -185,9 +190,9 @@ Task<Result<>> Http1Exchange::start(ResponseHead head) {
   muted_ = !body_allowed(head.status);
   chunked_ = http11_ && !muted_;
   if (!http11_) keep_alive_ = false;  // the end of the connection is the end of the body
-  append_head(pending_, head.status, head.headers);
-  if (http11_ && !has_no_body(head.status)) pending_.append("Transfer-Encoding: chunked\r\n");
-  http1::append_end_of_head(pending_);
+  append_head(pending_.text, head.status, head.headers);
+  if (http11_ && !has_no_body(head.status)) pending_.text.append("Transfer-Encoding: chunked\r\n");
+  http1::append_end_of_head(pending_.text);
   phase_ = Phase::streaming;
   watch_peer();
   writer_running_ = true;
@@ -195,11 +200,17 @@ Task<Result<>> Http1Exchange::start(ResponseHead head) {
   co_return Result<>{};
 }
 
-bool Http1Exchange::hold_stream(std::size_t more) {
-  const std::size_t capacity = pending_.capacity();
-  const std::size_t needed = pending_.size() + more;
-  const std::size_t grown = needed > capacity ? std::max(needed, 2 * capacity) : capacity;
-  const std::size_t bytes = grown + sending_.capacity();
+std::size_t Http1Exchange::Pending::memory_with(const Bytes& piece) const {
+  constexpr std::size_t kChunkBytes = 20;  // its size and two ends of line
+  const std::size_t copy = piece.size() < kDirectBytes ? piece.size() : 0;
+  const std::size_t needed = text.size() + copy + kChunkBytes;
+  const std::size_t capacity = text.capacity();
+  return (needed > capacity ? std::max(needed, 2 * capacity) : capacity) + own_bytes +
+         (piece.is_shared() ? 0 : piece.size());
+}
+
+bool Http1Exchange::hold_stream(const Bytes& piece) {
+  const std::size_t bytes = pending_.memory_with(piece) + sending_.memory_with({});
   return visit_.hold_buffers(bytes > kLittleAnswer ? bytes : 0);
 }
 
@@ -210,28 +221,26 @@ Task<Result<>> Http1Exchange::write(Bytes piece) {
   }
   if (write_error_) co_return fail(*write_error_);
   if (muted_ || piece.empty()) co_return Result<>{};
-  constexpr std::size_t kChunkBytes = 20;  // its size and two ends of line
-  if (!hold_stream(piece.size() + kChunkBytes)) {
+  if (!hold_stream(piece)) {
     while ((!pending_.empty() || !sending_.empty()) && !write_error_) {
       FL_CO_CHECKED(co_await written_.wait());  // what was taken before goes first
     }
     if (write_error_) co_return fail(*write_error_);
-    if (!hold_stream(piece.size() + kChunkBytes)) {
+    if (!hold_stream(piece)) {
       core_.count(Refusal::memory);
       co_return fail(Code::exhausted, kUnreadAnswers);
     }
   }
-  pending_.reserve(pending_.size() + piece.size() + kChunkBytes);
-  if (chunked_) http1::append_chunk_size(pending_, piece.size());
-  pending_.append(piece.view());
-  if (chunked_) pending_.append("\r\n");
+  if (chunked_) http1::append_chunk_size(pending_.text, piece.size());
+  pending_.add(std::move(piece));
+  if (chunked_) pending_.text.append("\r\n");
   to_write_.notify();
   co_return Result<>{};
 }
 
 Task<Result<>> Http1Exchange::finish() {
   CHECK(phase_ == Phase::streaming);
-  if (chunked_) pending_.append(http1::kLastChunk);
+  if (chunked_) pending_.text.append(http1::kLastChunk);
   writer_ends_ = true;
   to_write_.notify();
   while (writer_running_) {
@@ -252,6 +261,36 @@ void Http1Exchange::abandon(Error error) {
   if (handling_) handling_->cancel();
 }
 
+void Http1Exchange::Pending::add(Bytes piece) {
+  if (!piece.is_shared()) own_bytes += piece.size();
+  if (piece.size() >= kDirectBytes) {
+    piece_bytes += piece.size();
+    pieces.emplace_back(text.size(), std::move(piece));
+    return;
+  }
+  text.append(piece.view());
+  copied.push_back(std::move(piece));
+}
+
+void Http1Exchange::Pending::clear() {
+  text.clear();
+  pieces.clear();
+  copied.clear();
+  piece_bytes = own_bytes = 0;
+}
+
+Task<Result<>> Http1Exchange::write_out(const Pending& sending) {
+  const Duration stall = core_.limits.write_stall_time;
+  const std::string_view text = sending.text;
+  std::size_t written = 0;
+  for (const auto& [at, piece] : sending.pieces) {
+    FL_CO_CHECKED(co_await transport_.write(text.substr(written, at - written), stall));
+    FL_CO_CHECKED(co_await transport_.write(piece.view(), stall));
+    written = at;
+  }
+  co_return co_await transport_.write(text.substr(written), stall);
+}
+
 Task<void> Http1Exchange::write_loop() {
   for (;;) {
     while (pending_.empty() && !writer_ends_ && !write_error_) {
@@ -264,7 +303,7 @@ Task<void> Http1Exchange::write_loop() {
     if (write_error_ || pending_.empty()) break;
     std::swap(pending_, sending_);
     written_.notify();
-    const Result<> written = co_await transport_.write(sending_, core_.limits.write_stall_time);
+    const Result<> written = co_await write_out(sending_);
     if (!written) {
       abandon(written.error());
       break;
@@ -272,9 +311,9 @@ Task<void> Http1Exchange::write_loop() {
     // A quiet stream keeps no buffer.
     sending_.clear();
     if (pending_.empty())
-      for (std::string* buffer : {&pending_, &sending_})
-        if (buffer->capacity() > 1024) free_memory(*buffer);
-    hold_stream(0);  // no more than before: never refused
+      for (Pending* quiet : {&pending_, &sending_})
+        if (quiet->text.capacity() > kQuietBytes) free_memory(*quiet);
+    hold_stream({});  // no more than before: never refused
     written_.notify();
   }
   writer_running_ = false;

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "http/http1_transport.h"
 #include "http/server_core.h"
@@ -53,9 +55,9 @@ class Http1Exchange final : public Exchange {
   std::size_t make_room(Response& response);
   Task<Result<>> gather(std::string& out, const std::vector<Bytes>& pieces, std::size_t flush);
   Task<Result<>> put(std::string_view bytes);
-  // Counts what a streamed answer keeps, once `more` is added to what is pending; false when the
+  // Counts what a streamed answer keeps, once `piece` is added to what is pending; false when the
   // share of the connection is used up.
-  bool hold_stream(std::size_t more);
+  bool hold_stream(const Bytes& piece);
   void abandon(Error error);
   void watch_peer();
   Task<void> watch_loop();
@@ -81,8 +83,25 @@ class Http1Exchange final : public Exchange {
   bool watching_ = false;
   bool stop_watching_ = false;
 
-  std::string pending_;  // encoded and not yet taken by the writing fiber
-  std::string sending_;  // what that fiber is writing
+  // What is to be sent: text, and large pieces that belong between its parts. Pieces whose copy is
+  // in the text are kept with it, because they may carry a charge for as long as it waits.
+  struct Pending {
+    std::string text;
+    std::vector<std::pair<std::size_t, Bytes>> pieces;  // each before text[first]
+    std::vector<Bytes> copied;
+    std::size_t piece_bytes = 0;
+    std::size_t own_bytes = 0;  // of pieces that nobody else keeps
+    bool empty() const { return size() == 0; }
+    std::size_t size() const { return text.size() + piece_bytes; }
+    // The memory that is there because of it, once `piece` is added.
+    std::size_t memory_with(const Bytes& piece) const;
+    void add(Bytes piece);
+    void clear();
+  };
+  Task<Result<>> write_out(const Pending& sending);
+
+  Pending pending_;  // not yet taken by the writing fiber
+  Pending sending_;  // what that fiber is writing
   bool writer_running_ = false;
   bool writer_ends_ = false;  // nothing more will be added to pending_
   std::optional<Error> write_error_;

@@ -248,6 +248,29 @@ TEST(Http1Server, StreamsInChunks) {
   EXPECT_TRUE(peer.received.ends_with("/next"));
 }
 
+// Pieces of a streamed response, small or large, belong to it until the peer took them: they may
+// carry a charge. They arrive whole and in order.
+TEST(Http1Server, KeepsPiecesUntilTheyAreSent) {
+  for (const std::size_t size : {1'000u, 31'000u, 100'000u}) {
+    SCOPED_TRACE(size);
+    ServerWorld world;
+    world.handler.event_bytes = size;
+    RawPeer peer = world.connect();
+    world.runtime.run(peer.send(get("/stream")));
+    world.runtime.run_for(1s);
+    const int events = static_cast<int>(1'000'000 / size);
+    for (int i = 0; i < events; ++i) world.handler.publish();
+    world.runtime.run_for(1s);
+    EXPECT_GE(world.handler.held_bytes, 64'000u);
+    EXPECT_LE(world.handler.held_bytes, 2 * ((64 << 10) + size) + size);
+    world.handler.end_streams();
+    world.runtime.run(peer.receive(world.runtime, "0\r\n\r\n", 1s));
+    const std::string chunk = std::string(size - 1, 'e').append("\n\r\n");
+    EXPECT_EQ(count(peer.received, chunk), static_cast<std::size_t>(events));
+    EXPECT_EQ(world.handler.held_bytes, 0u);
+  }
+}
+
 // A peer that goes away while a response is streamed, or a handler thinks, cancels the handler.
 TEST(Http1Server, NoticesThatThePeerWentAway) {
   ServerWorld world;

@@ -100,6 +100,7 @@ class ScriptedHandler final : public Handler {
   int events = 0;
   bool streams_end = false;
   std::size_t event_bytes = 8;
+  std::size_t held_bytes = 0;  // of events that somebody still has
   runtime::Signal published;
   Result<> last;
   Bytes piece = Bytes(std::string(1000, 'p'));
@@ -119,6 +120,21 @@ class ScriptedHandler final : public Handler {
     return response;
   }
 
+  Bytes event() {
+    struct Held {
+      Held(std::size_t size, std::size_t& its_sum)
+          : text(std::string(size - 1, 'e').append("\n")), sum(its_sum) {
+        sum += text.size();
+      }
+      Held(const Held&) = delete;
+      ~Held() { sum -= text.size(); }
+      const std::string text;
+      std::size_t& sum;
+    };
+    const auto owner = std::make_shared<const Held>(event_bytes, held_bytes);
+    return Bytes::share(owner, owner->text);
+  }
+
   Task<void> stream(Exchange& exchange) {
     ResponseHead head{.status = 200, .headers = {{"content-type", "application/json"}}};
     last = co_await exchange.start(std::move(head));
@@ -126,7 +142,7 @@ class ScriptedHandler final : public Handler {
       while (last && seen == events && !streams_end) last = co_await published.wait();
       if (!last || seen == events) break;
       ++seen;
-      last = co_await exchange.write(Bytes(std::string(event_bytes - 1, 'e').append("\n")));
+      last = co_await exchange.write(event());
     }
     if (!last && last.error().code == Code::cancelled) ++cancelled;
     if (last) last = co_await exchange.finish();

@@ -107,27 +107,7 @@ std::string_view string_at(const Json* object, std::string_view path) {
   return object ? wire::find_string(*object, path) : std::string_view();
 }
 
-// Whose event it says it is: the host of the old API, the instance of the new one.
-bool event_is_of(const Json& event, std::string_view node, bool must_say_so) {
-  const std::string_view host = wire::find_string(event, "source.host");
-  const std::string_view instance = wire::find_string(event, "reportingInstance");
-  for (const std::string_view said : {host, instance})
-    if (!said.empty() && said != node) return false;
-  return !must_say_so || !host.empty() || !instance.empty();
-}
-
-// What keeps an object from being deleted, or has it deleted with another, is not for nodes to say
-// of their events: nobody could get rid of them.
-bool has_ties(const Json* event) {
-  if (!event) return false;
-  for (const std::string_view path : {"metadata.finalizers", "metadata.ownerReferences"}) {
-    const Json* list = wire::find(*event, path);
-    if (list && !list->is_null() && !(list->is_array() && list->get_array().empty())) return true;
-  }
-  return false;
-}
-
-// Nodes keep nothing from being deleted: of what else they write, they may say only that it goes
+// Nodes keep nothing from being deleted: of what they write, they may say only that it goes
 // with their own Node. What is there already (the garbage collector's own finalizer) may stay.
 bool binds_only_to_itself(const Json* current, const Json* desired, std::string_view node) {
   if (!desired) return true;
@@ -147,19 +127,6 @@ bool binds_only_to_itself(const Json* current, const Json* desired, std::string_
       return false;
   }
   return true;
-}
-
-// Whether it tells of what is on the node: an attachment there, or what has the node's name.
-bool event_is_about(const Json& event, std::string_view node, const NodeFacts* facts) {
-  const std::string_view kind = wire::find_string(event, "involvedObject.kind");
-  const std::string_view api = wire::find_string(event, "involvedObject.apiVersion");
-  const std::string_view name = wire::find_string(event, "involvedObject.name");
-  const bool ours =
-      api.starts_with(kFairleadGroup) && api.substr(kFairleadGroup.size()).starts_with('/');
-  if ((api == "v1" && kind == "Node") || (ours && kind == "NodeReport")) return name == node;
-  if (!ours || kind != "NetworkAttachment" || !facts) return false;
-  const std::string_view home = wire::find_string(event, "involvedObject.namespace");
-  return facts->placement(node, home, name) == Placement::here;
 }
 
 std::vector<std::string> texts(std::initializer_list<std::string_view> views) {
@@ -284,8 +251,7 @@ RuleList RoleAuthorizer::rules_for(const User& user, std::string_view namespace_
   return list;
 }
 
-Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired,
-                     const NodeFacts* facts) {
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired) {
   if (!wanted.user) return Decision::deny("no user");
   const Roles roles = roles_of(*wanted.user);
   // Several roles: the others were granted the write without looking at objects.
@@ -304,15 +270,6 @@ Decision admit_write(const Attributes& wanted, const Json* current, const Json* 
     return binds_only_to_itself(current, desired, node)
                ? Decision::allow()
                : Decision::deny("a node may add no finalizers, and no owner but its own Node");
-  }
-  if (wanted.resource == "events") {
-    const bool own = (!current || event_is_of(*current, node, true)) &&
-                     (!desired || event_is_of(*desired, node, false));
-    if (!own) return Decision::deny("the event is another node's");
-    if (has_ties(desired))
-      return Decision::deny("a node's event may have neither finalizers nor owner references");
-    const bool about_own = !desired || event_is_about(*desired, node, facts);
-    return about_own ? Decision::allow() : Decision::deny("the event is about another node's");
   }
   const bool review =
       wanted.group == "authorization.k8s.io" || wanted.group == "authentication.k8s.io";

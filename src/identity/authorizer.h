@@ -130,9 +130,7 @@ class UnionAuthorizer final : public Authorizer {
 };
 
 // The second look, at the objects: `current` is what the store holds (null on create), `desired`
-// what would be stored (null on delete). Only the node role is restricted here. `facts` null:
-// nothing is known about nodes. Pure.
-Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired,
-                     const NodeFacts* facts);
+// what would be stored (null on delete). Only the node role is restricted here. Pure.
+Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired);
 
 }  // namespace fairlead::identity

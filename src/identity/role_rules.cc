@@ -50,8 +50,6 @@ constexpr RoleRule kRoleRules[] = {
     {node, kGet | kModify, "", "nodes", "status", own_name},
     {node, kGet | kList | kWatch | kCreate | kModify | kDelete, "coordination.k8s.io", "leases", "",
      own_lease},
-    {node, kCreate | kModify, "", "events", ""},
-    {node, kCreate | kModify, "events.k8s.io", "events", ""},
 };
 
 using To = PathGrant::To;

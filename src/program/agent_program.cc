@@ -5,7 +5,7 @@
 
 namespace fairlead::program {
 
-// /metrics, /healthz and /readyz, in plain text.
+// /metrics, /healthz, /readyz and /unreachable, in plain text.
 class AgentProgram::Pages final : public http::Handler {
  public:
   explicit Pages(AgentProgram& program) : program_(program) {}
@@ -30,9 +30,11 @@ class AgentProgram::Pages final : public http::Handler {
       body = ready              ? "ok\n"
              : !refusal.empty() ? "the API does not know this node: " + refusal + "\n"
                                 : "what concerns this node is not known completely yet\n";
+    } else if (path == "/unreachable") {
+      for (const std::string& line : program_.agent_->unreachable()) body += line + "\n";
     } else {
       response.status = 404;
-      body = "/metrics, /healthz, /readyz\n";
+      body = "/metrics, /healthz, /readyz, /unreachable\n";
     }
     response.body.push_back(Bytes(std::move(body)));
     (void)co_await exchange.respond(std::move(response));
@@ -68,6 +70,10 @@ Result<std::unique_ptr<AgentProgram>> AgentProgram::open(runtime::Runtime& runti
   program->metrics_.gauge_of("fairlead_agent_ready",
                              "1 once everything relevant is known and carried.",
                              [&agent] { return agent.ready() ? 1.0 : 0.0; });
+  program->metrics_.gauge_of(
+      "fairlead_agent_unreachable_attachments",
+      "Attachments of others behind hosts of another address family; /unreachable names them.",
+      [&agent] { return static_cast<double>(agent.view().out_of_reach().size()); });
   program->metrics_.gauge_of("fairlead_agent_watches", "Watches that this agent keeps on the API.",
                              [&agent] { return static_cast<double>(agent.informers().count()); });
   program->metrics_.gauge_of("fairlead_agent_watches_failing",

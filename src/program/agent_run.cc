@@ -61,6 +61,8 @@ Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, Ag
 Task<Result<>> run_agent(runtime::Runtime& runtime, AgentConfig config, AgentFlags flags,
                          AgentSurroundings surroundings, StopRequest& stop) {
   runtime::Signal audited;
+  // What else the agent does, heartbeats above all, and an audit need not be in memory together.
+  config.agent.make_room = surroundings.give_back_memory;
   config.agent.audited = [&audited] { audited.notify(); };
   FL_CO_TRY(
       const std::unique_ptr<AgentProgram> program,

@@ -51,6 +51,8 @@ class Subscription {
   ~Subscription();
 
   std::optional<Item> take();
+  // What take() would return; null: nothing.
+  const Item* next() const { return queue_.empty() ? nullptr : &queue_.front(); }
   bool empty() const { return queue_.empty(); }
   // True once the watcher fell too far behind or the cache was reset: nothing more will come.
   bool cut() const { return cut_; }

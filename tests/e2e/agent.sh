@@ -105,6 +105,20 @@ equal "on one connection" "$(connections "$first")" 1
 expect "ready" '^ok$' page a1 readyz
 expect "healthy" '^ok$' page a1 healthz
 
+# --- a node that says it is at an address of the other family: out of reach, and nothing else is held up
+attach far a9 19
+wait_until 20 "address of far" filled far .status.ipv4
+patch_status networkattachments far '{"status": {"hostIP": "2001:db8::9"}}'
+named() { page a1 unreachable | grep -qx 'default/far on node a9: its host 2001:db8::9 is of another address family than this one, 192.0.2.1'; }
+wait_until 20 "named as out of reach" named
+expect "counted" '^fairlead_agent_unreachable_attachments 1$' page a1 metrics
+expect "still ready" '^ok$' page a1 readyz
+version=$(kubectl get na far -o 'jsonpath={.metadata.resourceVersion}')
+kubectl delete na far >/dev/null
+wait_until 20 "nobody waits for it" applied_beyond a1 5 "$version"
+nowhere() { [ -z "$(page a1 unreachable)" ]; }
+wait_until 20 "nothing out of reach" nowhere
+
 # --- hooks
 # shellcheck disable=SC2016  # for the agent to expand
 attach say a1 13 ', "postCreateExec": ["'"$WORK/hook"'", "say", "${ifname} ${ipv4} ${mac}"]'

@@ -174,6 +174,16 @@ kernel_programs() {
 map_of_program() { bpftool -j prog show id "$1" | jq -r '.map_ids[]' | while read -r id; do
     bpftool -j map show id "$id" | jq -r --arg name "$2" 'select(.name == $name) | .id'; done; }
 
+# crowd HOST N: what the host should carry, and N stations behind host 2, in crowd.json.
+crowd() {
+  python3 -c '
+import json, sys
+everything = json.load(open(sys.argv[1]))
+everything["stations"] += [{"id": f"crowd-{i}", "vni": 100, "mac": f"02:00:00:99:{i >> 8:02x}:{i & 255:02x}",
+                            "addresses": [f"10.9.{i >> 8}.{i & 255}"], "host": sys.argv[2]} for i in range(1, int(sys.argv[3]) + 1)]
+print(json.dumps(everything))' "$WORK/$1.json" "${UNDERLAY[h2]}" "$2" >"$WORK/crowd.json"
+}
+
 start_holder() {
   : >"$WORK/hold.out"
   in_background h1 "$DRIVER" "${UNDERLAY[h1]}" hold "$WORK/h1.json" >>"$WORK/hold.out" 2>>"$WORK/hold.err"
@@ -392,6 +402,15 @@ scenario() {
   refuse "our leftover is gone" "does not exist" link h1 show fh0000000000001
   check "another's is left alone" link h1 show fh0000000000002
   link h1 del fh0000000000002
+
+  # An audit works in parts: with more stations than one holds, none is missed and none is taken for too much.
+  crowd h1 600
+  expect "a crowd" "audit missing=600 unexpected=0 failed=0" drive h1 audit "$WORK/crowd.json"
+  expect "all of it is there" "audit missing=0 unexpected=0 failed=0" drive h1 audit "$WORK/crowd.json"
+  check "the others are connected" pings a1 "${V4[a3]}"
+  crowd h1 300
+  expect "half of it" "audit missing=0 unexpected=300 failed=0" drive h1 audit "$WORK/crowd.json"
+  expect "none of it" "audit missing=0 unexpected=300 failed=0" drive h1 audit "$WORK/h1.json"
 
   # Less is wanted: what is too much goes, the rest stays connected.
   state h1 a1 a3

@@ -259,21 +259,19 @@ Result<> Datapath::set_tunnel(const fl_tunnel& tunnel) {
   return {};
 }
 
-Result<std::vector<Entry>> Datapath::dump(Table table) const {
+Result<> Datapath::each(Table table, const std::function<void(Entry)>& told) const {
   const int fd = map_fd(table_name(table));
   const bpf_map* map =
       bpf_object__find_map_by_name(object_.get(), std::string(table_name(table)).c_str());
-  std::vector<Entry> entries;
   std::string key(bpf_map__key_size(map), '\0');
   std::string value(bpf_map__value_size(map), '\0');
   bool first = true;
   while (bpf_map_get_next_key(fd, first ? nullptr : key.data(), key.data()) == 0) {
     first = false;
-    if (bpf_map_lookup_elem(fd, key.data(), value.data()) == 0)
-      entries.push_back({{table, key}, value});
+    if (bpf_map_lookup_elem(fd, key.data(), value.data()) == 0) told({{table, key}, value});
   }
   if (errno != ENOENT) return fail(errno_error("read map " + std::string(table_name(table))));
-  return entries;
+  return {};
 }
 
 Result<> Datapath::put(const Entry& entry) {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -47,7 +48,8 @@ class Datapath {
   Result<fl_tunnel> tunnel() const;
   Result<> set_tunnel(const fl_tunnel& tunnel);
 
-  Result<std::vector<Entry>> dump(Table table) const;
+  // Tells of every entry, one by one.
+  Result<> each(Table table, const std::function<void(Entry)>& told) const;
   Result<> put(const Entry& entry);    // fails with exhausted when the map is full
   Result<> drop(const EntryKey& key);  // what is gone already is fine
 

@@ -176,31 +176,28 @@ Result<> Links::request(Message message, const std::string& what) {
   return {};
 }
 
-Result<std::vector<Link>> Links::dump() {
+Result<> Links::each(const std::function<void(Link)>& told) {
   const Message message = link_message(RTM_GETLINK, NLM_F_DUMP, 0, 0);
-  std::vector<Link> links;
-  FL_CHECKED(exchange(socket_.get(), message.get(), "list interfaces", [&](nlmsghdr* header) {
-    if (std::optional<Link> link = parse_link(header)) links.push_back(*std::move(link));
-  }));
-  return links;
+  return exchange(socket_.get(), message.get(), "list interfaces", [&](nlmsghdr* header) {
+    if (std::optional<Link> link = parse_link(header)) told(*std::move(link));
+  });
 }
 
 Result<Link> Links::find(const std::string& name) {
   Message message = link_message(RTM_GETLINK, 0, 0, 0);
   nla_put_string(message.get(), IFLA_IFNAME, name.c_str());
+  return find(std::move(message), "interface " + name);
+}
+
+Result<Link> Links::find(Message request, const std::string& what) {
   std::optional<Link> found;
-  FL_CHECKED(exchange(socket_.get(), message.get(), "interface " + name,
+  FL_CHECKED(exchange(socket_.get(), request.get(), what,
                       [&](nlmsghdr* header) { found = parse_link(header); }));
-  if (!found) return fail(Code::not_found, "interface " + name + " does not exist");
+  if (!found) return fail(Code::not_found, what + " does not exist");
   return *std::move(found);
 }
 
 Result<Link> Links::with_address(const Ip& address) {
-  FL_TRY(const std::vector<Link> links, dump());
-  return with_address(address, links);
-}
-
-Result<Link> Links::with_address(const Ip& address, std::span<const Link> links) {
   Message message(nlmsg_alloc_simple(RTM_GETADDR, NLM_F_DUMP));
   ifaddrmsg request_all{};
   nlmsg_append(message.get(), &request_all, sizeof(request_all), NLMSG_ALIGNTO);
@@ -215,11 +212,11 @@ Result<Link> Links::with_address(const Ip& address, std::span<const Link> links)
         std::memcmp(nla_data(held), bytes, size) == 0)
       ifindex = static_cast<const ifaddrmsg*>(nlmsg_data(header))->ifa_index;
   }));
-  const auto link = std::ranges::find(links, ifindex, &Link::ifindex);
-  if (ifindex == 0 || link == links.end())
+  if (ifindex == 0)
     return fail(Code::not_found,
                 "no interface of this host has the address " + address.to_string());
-  return *link;
+  return find(link_message(RTM_GETLINK, 0, ifindex, 0),
+              "the interface with the address " + address.to_string());
 }
 
 Result<Link> Links::make_veth(const Veth& veth) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,13 +56,13 @@ class Links {
  public:
   static Result<Links> open();
 
-  Result<std::vector<Link>> dump();
+  // Tells of every interface, one by one: with thousands of them all at once are much. Of a failure
+  // some may have been told. REQUIRES: `told` makes no call of this.
+  Result<> each(const std::function<void(Link)>& told);
   // Fails with not_found.
   Result<Link> find(const std::string& name);
   // The interface that has this address. Fails with not_found.
   Result<Link> with_address(const Ip& address);
-  // The same, of links that were listed already.
-  Result<Link> with_address(const Ip& address, std::span<const Link> links);
 
   struct Veth {
     std::string host_end;
@@ -111,6 +112,7 @@ class Links {
   explicit Links(std::unique_ptr<nl_sock, Close> socket) : socket_(std::move(socket)) {}
   static Message link_message(int type, int flags, std::uint32_t ifindex, unsigned raise_flag);
   Result<> request(Message message, const std::string& what);
+  Result<Link> find(Message request, const std::string& what);
   Result<Link> try_make_veth(const Veth& veth);
   Result<> remove_all(std::vector<Message> marks);
 

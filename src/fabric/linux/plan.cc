@@ -33,15 +33,16 @@ EndPlan plan_end(const Station* wanted, const End* end, std::uint32_t mtu, Exten
 
 void Holdings::put(Entry entry) {
   drop(entry.key);
-  by_owner_[owner_of_value(entry.value)].push_back(entry.key);
-  values_.insert_or_assign(std::move(entry.key), std::move(entry.value));
+  const Owner owner = owner_of_value(entry.value);
+  const auto at = values_.emplace(std::move(entry.key), std::move(entry.value)).first;
+  by_owner_[owner].push_back(&at->first);
 }
 
 void Holdings::drop(const EntryKey& key) {
   const auto held = values_.find(key);
   if (held == values_.end()) return;
   const auto owner = by_owner_.find(owner_of_value(held->second));
-  std::erase(owner->second, key);
+  std::erase(owner->second, &held->first);
   if (owner->second.empty()) by_owner_.erase(owner);
   values_.erase(held);
 }
@@ -51,9 +52,10 @@ const std::string* Holdings::find(const EntryKey& key) const {
   return held == values_.end() ? nullptr : &held->second;
 }
 
-std::vector<EntryKey> Holdings::keys_of(Owner owner) const {
+std::span<const EntryKey* const> Holdings::keys_of(Owner owner) const {
   const auto keys = by_owner_.find(owner);
-  return keys == by_owner_.end() ? std::vector<EntryKey>{} : keys->second;
+  if (keys == by_owner_.end()) return {};
+  return keys->second;
 }
 
 std::vector<Owner> Holdings::owners() const {
@@ -68,9 +70,9 @@ EntryPlan plan_entries(const std::vector<Entry>& wanted, Owner owner, const Hold
     const std::string* held = holdings.find(entry.key);
     if (!held || *held != entry.value) plan.put.push_back(entry);
   }
-  for (const EntryKey& key : holdings.keys_of(owner))
-    if (std::ranges::none_of(wanted, [&](const Entry& entry) { return entry.key == key; }))
-      plan.drop.push_back(key);
+  for (const EntryKey* key : holdings.keys_of(owner))
+    if (std::ranges::none_of(wanted, [&](const Entry& entry) { return entry.key == *key; }))
+      plan.drop.push_back(*key);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -67,16 +68,21 @@ Result<std::uint32_t> plan_mtu(std::uint32_t underlay, bool underlay_is_v4);
 // What the maps hold, by key and by owner.
 class Holdings {
  public:
+  Holdings() = default;
+  Holdings(Holdings&&) = default;
+  Holdings& operator=(Holdings&&) = default;
+
   void put(Entry entry);
   void drop(const EntryKey& key);
   const std::string* find(const EntryKey& key) const;
-  std::vector<EntryKey> keys_of(Owner owner) const;
+  // Until the next change.
+  std::span<const EntryKey* const> keys_of(Owner owner) const;
   std::vector<Owner> owners() const;
   std::size_t size() const { return values_.size(); }
 
  private:
   std::map<EntryKey, std::string> values_;
-  std::map<Owner, std::vector<EntryKey>> by_owner_;
+  std::map<Owner, std::vector<const EntryKey*>> by_owner_;  // keys of values_
 };
 
 struct EntryPlan {

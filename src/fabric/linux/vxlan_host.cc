@@ -15,8 +15,8 @@ constexpr std::string_view kDeviceAlias = "fairlead";
 
 }  // namespace
 
-Result<> VxlanHost::observe_mtu(const std::vector<Link>& links) {
-  const Result<Link> underlay = links_->with_address(options_.local, links);
+Result<> VxlanHost::observe_mtu() {
+  const Result<Link> underlay = links_->with_address(options_.local);
   if (!underlay) return fail(underlay.error().context("tunnel end"));
   watch_->set_underlay(underlay->ifindex, underlay->mtu);
   const Result<std::uint32_t> mtu =
@@ -41,49 +41,58 @@ Result<> VxlanHost::open() {
 
 // Everything anew: underlay, ends, filters, maps.
 Result<> VxlanHost::observe() {
-  FL_TRY(const std::vector<Link> links, links_->dump());
-  if (const Result<> observed = observe_mtu(links); !observed) {
+  if (const Result<> observed = observe_mtu(); !observed) {
     if (mtu_ == 0) return observed;
     // An underlay that is being changed is no reason to leave the rest alone.
     log::warning("the MTU of virtual networks stays as it is",
                  {{"error", observed.error().to_string()}});
   }
+  FL_CHECKED(observe_ends());
   if (!datapath_) {
     std::vector<std::uint32_t> ours;
-    for (const Link& link : links)
-      if (link.name == options_.device) ours.push_back(link.ifindex);
-    for (const Link& link : links)
-      if (parse_alias(options_.device, link.alias)) ours.push_back(link.ifindex);
+    if (const Result<Link> device = links_->find(options_.device)) ours.push_back(device->ifindex);
+    for (const auto& [id, end] : ends_) ours.push_back(end.ifindex);
     FL_TRY(datapath_, Datapath::open(ours, options_.sizes));
   }
-  FL_CHECKED(observe_ends(links));
+  for (auto& [id, end] : ends_) {
+    FL_TRY(end.guard, datapath_->guard_of(end.ifindex, Program::from_guest));
+  }
   holdings_ = {};
   for (const Table table : kTables) {
-    FL_TRY(std::vector<Entry> entries, datapath_->dump(table));
-    for (Entry& entry : entries) holdings_.put(std::move(entry));
+    FL_CHECKED(datapath_->each(table, [&](Entry entry) { holdings_.put(std::move(entry)); }));
   }
   return {};
 }
 
-Result<> VxlanHost::observe_ends(const std::vector<Link>& links) {
-  ends_.clear();
+// Brings ends_ up to date in place, all but the guards: with a thousand of them a second list, of
+// this host's interfaces or of ends, would be a good part of what the agent holds.
+Result<> VxlanHost::observe_ends() {
   half_made_.clear();
-  std::unordered_map<std::uint32_t, std::uint32_t> mtus;
-  for (const Link& link : links) mtus.emplace(link.ifindex, link.mtu);
-  for (const Link& link : links) {
+  std::map<std::uint32_t, std::uint32_t> mtus;          // by ifindex
+  std::unordered_map<const End*, std::uint32_t> peers;  // ifindex of the guest's half, of all seen
+  FL_CHECKED(links_->each([&](Link link) {
+    mtus.emplace(link.ifindex, link.mtu);
     std::optional<Station> station = parse_alias(options_.device, link.alias);
     // Somebody gave the alias to another interface, or the end another name: then it is not ours.
     if (!station || link.kind != "veth" || host_interface_name(station->interface) != link.name) {
       // Another fabric on this host may be at work on the like.
       if (is_half_made(link) && link.maker == Maker::vxlan) half_made_.push_back(link.ifindex);
-      continue;
+      return;
     }
-    FL_TRY(const Guard guard, datapath_->guard_of(link.ifindex, Program::from_guest));
-    End end{link.ifindex, *station, link.up, guard, link.mtu, std::nullopt};
-    if (const auto peer = mtus.find(link.peer); peer != mtus.end())
-      end.guest = GuestEnd{.ifindex = peer->first, .mtu = peer->second};
-    ends_.insert_or_assign(station->id, std::move(end));
-    watch_->add(link.ifindex);
+    const auto at = ends_.try_emplace(station->id).first;
+    End& end = at->second;
+    end.ifindex = link.ifindex;
+    end.up = link.up;
+    end.mtu = link.mtu;
+    if (end.station != *station) end.station = *std::move(station);
+    peers.emplace(&end, link.peer);
+  }));
+  std::erase_if(ends_, [&](const auto& end) { return !peers.contains(&end.second); });
+  for (auto& [id, end] : ends_) {
+    const auto guest = mtus.find(peers.at(&end));
+    end.guest.reset();
+    if (guest != mtus.end()) end.guest = GuestEnd{.ifindex = guest->first, .mtu = guest->second};
+    watch_->add(end.ifindex);
   }
   return {};
 }
@@ -304,62 +313,66 @@ std::vector<Outcome> VxlanHost::apply(const Desired& wanted, std::span<const std
   return outcomes;
 }
 
+Result<VxlanHost::Auditing> VxlanHost::begin_audit() {
+  Auditing auditing;
+  FL_CHECKED(observe());
+  FL_TRY(const bool mended, ensure_tunnel());
+  auditing.found.missing += mended ? 1 : 0;
+  auditing.leaving = half_made_;
+  auditing.found.unexpected += half_made_.size();
+  return auditing;
+}
+
 // The entries of every station that exists, before any filter is replaced by one with other maps:
-// it must find all of them there. Gives the stations that missed some; what fails here fails again
-// when the station is brought.
-std::set<std::string> VxlanHost::fill(const Desired& desired) {
-  std::set<std::string> missing;
-  for (const std::string& id : ids_of(desired)) {
-    const Station& station = desired.find(id)->second;
+// it must find all of them there. What fails here fails again when the station is brought.
+void VxlanHost::fill(const Desired& part, Auditing& auditing) {
+  for (const std::string& id : ids_of(part)) {
+    auditing.known.push_back(owner_of(id));
+    const Station& station = part.find(id)->second;
     const auto end = ends_.find(id);
     if (!check(station) || (station.local() && end == ends_.end())) continue;
     if (station.local() && plan_end(&station, &end->second, mtu_, Extent::host).remove) continue;
     const EntryPlan plan = plan_entries(
         entries_of(station, station.local() ? end->second.ifindex : 0), owner_of(id), holdings_);
-    if (!plan.nothing()) missing.insert(id);
+    if (!plan.nothing()) auditing.missing.insert(id);
     [[maybe_unused]] const Result<> carried = carry(plan);
   }
-  return missing;
 }
 
-Result<Audit> VxlanHost::audit(const Desired& desired) {
-  Audit audit;
-  FL_CHECKED(observe());
-  FL_TRY(const bool mended, ensure_tunnel());
-  audit.missing += mended ? 1 : 0;
-
-  std::vector<std::uint32_t> leaving = half_made_;
-  audit.unexpected += half_made_.size();
-  std::set<std::string> missing = fill(desired);
-  std::vector<std::string> surplus;
-  for (const auto& [id, end] : ends_)
-    if (!desired.contains(id)) surplus.push_back(id);
-  audit.unexpected += surplus.size();
-  std::vector<std::string> ids = surplus;
-  std::ranges::copy(ids_of(desired), std::back_inserter(ids));
+void VxlanHost::mend(const Desired& part, std::span<const std::string> ids, Auditing& auditing) {
   for (const std::string& id : ids) {
     bool changed = false;
-    Outcome outcome = bring(desired, id, Extent::host, leaving, changed);
-    if (changed && desired.contains(id)) missing.insert(id);
-    if (outcome.result && outcome.made_interface) audit.made.push_back(id);
-    if (!outcome.result) audit.failed.push_back(std::move(outcome));
+    Outcome outcome = bring(part, id, Extent::host, auditing.leaving, changed);
+    if (changed && part.contains(id)) auditing.missing.insert(id);
+    if (outcome.result && outcome.made_interface) auditing.found.made.push_back(id);
+    if (!outcome.result) auditing.found.failed.push_back(std::move(outcome));
   }
-  audit.missing += missing.size();
+}
 
-  std::set<Owner> known;
-  for (const auto& [id, station] : desired) known.insert(owner_of(id));
+void VxlanHost::remove_surplus(Auditing& auditing) {
+  std::ranges::sort(auditing.known);
+  std::vector<std::string> surplus;
+  for (const auto& [id, end] : ends_)
+    if (!std::ranges::binary_search(auditing.known, owner_of(id))) surplus.push_back(id);
+  auditing.found.unexpected += surplus.size();
+  mend({}, surplus, auditing);
+}
+
+Result<Audit> VxlanHost::end_audit(Auditing& auditing) {
+  Audit& found = auditing.found;
+  found.missing += auditing.missing.size();
   for (const Owner owner : holdings_.owners()) {
-    if (known.contains(owner)) continue;
-    ++audit.unexpected;
+    if (std::ranges::binary_search(auditing.known, owner)) continue;
+    ++found.unexpected;
     FL_CHECKED(carry(plan_entries({}, owner, holdings_)));
   }
   FL_TRY(const Guard guard, datapath_->guard_of(device_, Program::from_tunnel));
   if (guard != Guard::current) {
     FL_CHECKED(datapath_->attach(device_, Program::from_tunnel));
-    ++audit.missing;
+    ++found.missing;
   }
-  FL_CHECKED(remove_links(leaving));
-  return audit;
+  FL_CHECKED(remove_links(auditing.leaving));
+  return std::move(found);
 }
 
 Result<> VxlanHost::dismantle() {

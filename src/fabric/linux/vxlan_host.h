@@ -39,7 +39,21 @@ class VxlanHost {
   std::vector<Station> local_stations() const;
   // `wanted`: the stations among `ids` that should be there.
   std::vector<Outcome> apply(const Desired& wanted, std::span<const std::string> ids);
-  Result<Audit> audit(const Desired& desired);
+
+  // An audit takes what is desired in parts, so that nobody has to hold a copy of all of it:
+  //   begin_audit(), fill() with every part, remove_surplus(), mend() with every part, end_audit().
+  struct Auditing {
+    Audit found;
+    std::vector<std::uint32_t> leaving;  // interfaces that go at the end
+    std::set<std::string> missing;       // stations of which something was missing
+    std::vector<Owner> known;            // of all that is desired
+  };
+  Result<Auditing> begin_audit();
+  void fill(const Desired& part, Auditing& auditing);
+  void remove_surplus(Auditing& auditing);
+  void mend(const Desired& part, std::span<const std::string> ids, Auditing& auditing);
+  Result<Audit> end_audit(Auditing& auditing);
+
   Result<Counters> counters() const;
   // Removes everything that is this fabric's. open() begins anew.
   Result<> dismantle();
@@ -50,15 +64,14 @@ class VxlanHost {
 
  private:
   Result<> observe();
-  Result<> observe_ends(const std::vector<Link>& links);
-  Result<> observe_mtu(const std::vector<Link>& links);
+  Result<> observe_ends();
+  Result<> observe_mtu();
   Result<Link> ensure_device();
   Result<bool> ensure_tunnel();
   bool complete(const End& end) const;
 
   Outcome bring(const Desired& wanted, const std::string& id, Extent extent,
                 std::vector<std::uint32_t>& leaving, bool& changed);
-  std::set<std::string> fill(const Desired& desired);
   Result<> check(const Station& station) const;
   Result<> carry(const EntryPlan& plan);
   Result<> bring_end(const Station& station, const EndPlan& plan, const EntryPlan& entries);

@@ -73,14 +73,13 @@ Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu) {
 
 Result<GuestLinks> find_guest_links(std::string_view alias_prefix) {
   FL_TRY(Links links, Links::open());
-  FL_TRY(std::vector<Link> all, links.dump());
   GuestLinks found;
-  for (Link& link : all) {
+  FL_CHECKED(links.each([&](Link link) {
     if (link.alias.starts_with(alias_prefix))
-      found.named.push_back(std::move(link));
+      found.named.push_back({.name = std::move(link.name), .mtu = link.mtu});
     else if (kernel::is_half_made(link) && link.maker == kernel::Maker::ovs)
       found.half_made.push_back(std::move(link.name));
-  }
+  }));
   return found;
 }
 

@@ -39,8 +39,12 @@ Result<> remove_links(const std::vector<std::string>& names);
 // Of ends that are here. What is not there is no failure.
 Result<> set_mtu(const std::vector<std::string>& names, std::uint32_t mtu);
 
+struct GuestLink {
+  std::string name;
+  std::uint32_t mtu = 0;
+};
 struct GuestLinks {
-  std::vector<kernel::Link> named;     // whose alias begins so
+  std::vector<GuestLink> named;        // whose alias begins so
   std::vector<std::string> half_made;  // by the ovs fabric; see kernel::is_half_made()
 };
 Result<GuestLinks> find_guest_links(std::string_view alias_prefix);

@@ -187,7 +187,7 @@ Task<Result<>> OvsFabric::observe_links() {
   observed_.links.clear();
   observed_.misfits.clear();
   half_made_ = std::move(links.half_made);
-  for (const kernel::Link& link : links.named) {
+  for (const GuestLink& link : links.named) {
     observed_.links.insert(link.name);
     if (link.mtu != mtu_) observed_.misfits.insert(link.name);
   }

@@ -2,20 +2,19 @@
 
 import json
 import ssl
+import struct
 
-from http2 import DATA, END_HEADERS, END_STREAM, HEADERS, Http2, frame, request_block
+from http2 import (DATA, END_HEADERS, END_STREAM, HEADERS, SETTINGS, WINDOW_UPDATE, Http2, frame,
+                   request_block)
 from target import BODY_LIMIT, LIST, read_to_end, send_until_refused, status_of, want
 
-EVENTS = "/api/v1/namespaces/default/events"
+EVENTS = ("/api/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events")
 SUBNETS = "/apis/fairlead.dev/v1alpha1/subnets"
 WATCHES = 2000  # a tenth of --max-watches
 CONNECTIONS = 100  # a hundredth of --max-connections
-
-
-def event(node, name, size, **metadata):
-    return json.dumps({"metadata": {"name": name, **metadata}, "message": "x" * size,
-                       "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": node},
-                       "source": {"component": "agent", "host": node}}).encode()
+UNREAD = 2 * (64 << 20) // 10  # what may wait for a node's watches: frames, and references to objects
+FORMS = ["application/json", "application/json;as=Table;g=meta.k8s.io;v=v1",
+         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"]
 
 
 def watches_of_a_node(target):
@@ -55,30 +54,81 @@ def watches_of_a_node(target):
     target.wait_for_metric("fairlead_apiserver_watches", lambda open: open == 0, "watches of the node")
 
 
+def unread_watches_of_a_node(target):
+    """As many watches as it can get of its own, large object, none of them read: little waits for all of them together.
+    Those that are read after all get everything."""
+    node = target.join("sleeper")
+    large = json.dumps({"metadata": {"annotations": {"example.com/large": "x" * 90_000}}}).encode()
+    status, answer = target.ask("PATCH", f"/api/v1/nodes/{node}", large,
+                                ["Content-Type: application/merge-patch+json"])
+    want(status == 200, f"a large node: {status} {answer[:200]!r}")
+    path = f"/api/v1/nodes?watch=true&includeObject=Object&fieldSelector=metadata.name%3D{node}"
+    blocks = [request_block(target, "GET", path, token=False, extra=[("accept", form)]) for form in FORMS]
+    before, peers, per_peer = target.memory("VmRSS"), [], 450
+    for _ in range(4):
+        peer = Http2(target, struct.pack(">HI", 4, 0), certificate=node)  # no window: not one event can be sent
+        peers.append(peer)
+        peer.send(frame(HEADERS, END_HEADERS | END_STREAM, 1, blocks[0]))
+        heads = 0
+        for kind, flags, _, _ in peer.frames():
+            if kind != HEADERS:
+                continue
+            want(not flags & END_STREAM, "a watch was refused")
+            if heads == 0:
+                peer.send(*[frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, blocks[i % 3])
+                            for i in range(1, per_peer)])
+            heads += 1
+            if heads == per_peer:
+                break
+        waiting = target.metric("fairlead_apiserver_watch_bytes")
+        want(waiting <= UNREAD, f"{waiting} bytes wait for the watches of one node")
+    plain = [target.tls(certificate=node, receive_buffer=4096) for _ in range(CONNECTIONS - 10)]
+    for peer in plain:
+        peer.sendall(target.head("GET", path, token=False))
+    target.wait_for_metric("fairlead_apiserver_watch_waits_total", lambda waits: waits > 1000, "watches that wait")
+    waiting, grown = target.metric("fairlead_apiserver_watch_bytes"), target.memory("VmRSS") - before
+    want(waiting <= UNREAD, f"{waiting} bytes wait for the watches of one node")
+    print(f"     {4 * per_peer + len(plain)} unread watches: {int(waiting)} bytes wait, {grown} MB more in memory")
+    for peer in peers + plain:
+        (peer.connection if isinstance(peer, Http2) else peer).close()
+    target.wait_for_metric("fairlead_apiserver_watches", lambda open: open == 0, "watches of the node")
+    want(target.metric("fairlead_apiserver_watch_bytes") == 0, "bytes of watches that are gone are counted")
+    read_at_last(target, node, blocks)
+
+
+def read_at_last(target, node, blocks):
+    """More watches than there is room for; then their windows open, and each is told everything."""
+    count = 99
+    with Http2(target, struct.pack(">HI", 4, 0), certificate=node) as peer:
+        peer.send(*[frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, blocks[i % 3]) for i in range(count)])
+        heads = 0
+        for kind, _, _, _ in peer.frames():
+            heads += kind == HEADERS
+            if heads == count:
+                break
+        peer.send(frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 1 << 20)),
+                  frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 30)))
+        told = {}
+        for kind, _, stream, payload in peer.frames():
+            if kind == DATA:
+                told[stream] = told.get(stream, b"") + payload
+            if len(told) == count and all(text.endswith(b"}\n") for text in told.values()):
+                break
+        for text in told.values():
+            want(json.loads(text)["type"] == "ADDED" and node.encode() in text, f"told {text[:200]!r}")
+
+
 def events_of_a_node(target):
-    """Large ones, tied ones, and without end."""
+    """None at all: what becomes of things is the server's to tell."""
     node = target.join("talker")
-
-    def write(name, size, **metadata):
-        return target.ask("POST", EVENTS, event(node, name, size, **metadata), ["Content-Type: application/json"],
-                          token=False, certificate=node)
-
-    status, answer = write("large", 1_000_000)
-    want(status == 413 and json.loads(answer)["reason"] == "RequestEntityTooLarge", f"1 MB: {status} {answer[:200]!r}")
-    status, _ = write("tied", 10, finalizers=["example.com/never"])
-    want(status == 403, f"with a finalizer: {status}")
-    owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": "some"}
-    status, _ = write("owned", 10, ownerReferences=[owner])
-    want(status == 403, f"with an owner: {status}")
-    written, status = 0, 201
-    while status == 201 and written < 1000:
-        status, answer = write(f"e-{written}", 15_000)
-        written += status == 201
-    want(status == 429 and 100 < written < 300, f"{written} events of 15 kB, then {status} {answer[:200]!r}")
-    status, _ = target.ask("DELETE", f"{EVENTS}/e-0")
-    want(status == 200, f"an administrator deletes one: {status}")
-    status, _ = target.ask("GET", f"{EVENTS}/e-0")
-    want(status == 404, f"it is still there: {status}")
+    body = json.dumps({"metadata": {"name": "e"}, "message": "x" * 15_000,
+                       "involvedObject": {"apiVersion": "v1", "kind": "Node", "name": node},
+                       "source": {"component": "agent", "host": node}}).encode()
+    for events in EVENTS:
+        for method, path in (("POST", events), ("PUT", f"{events}/e")):
+            status, answer = target.ask(method, path, body, ["Content-Type: application/json"],
+                                        token=False, certificate=node)
+            want(status == 403, f"{method} {path}: {status} {answer[:200]!r}")
 
 
 def connections_of_a_node(target):
@@ -104,4 +154,4 @@ def connections_of_a_node(target):
         peer.close()
 
 
-ATTACKS = [watches_of_a_node, events_of_a_node, connections_of_a_node]
+ATTACKS = [watches_of_a_node, unread_watches_of_a_node, events_of_a_node, connections_of_a_node]
