@@ -95,6 +95,7 @@ class TlsStream final : public Stream {
     if (asks && !client.credentials->certificate_chain.empty()) {
       const std::string& chain = client.credentials->certificate_chain;
       peer_.certificate = leaf_certificate(chain);
+      peer_.certificate_bytes = chain.size() * 3 / 4;  // it is base64
       peer_.certificate_trusted = check_certificate(chain, credentials_->trusted_ca,
                                                     CertificateUse::client, {}, machine_.wall_now())
                                       .has_value();
@@ -125,6 +126,7 @@ class TlsStream final : public Stream {
     FL_CO_CHECKED(co_await send(Record::finished, std::move(finished)));
     peer_.alpn = server.alpn;
     peer_.certificate = leaf_certificate(chain);
+    peer_.certificate_bytes = chain.size() * 3 / 4;
     peer_.certificate_trusted = !credentials->skip_verify;
     co_return Result<>{};
   }

@@ -43,6 +43,30 @@ std::string config_map(std::string_view value) {
          std::string(value) + "\"}}";
 }
 
+// Who may not ask learns nothing of what is wrong with the question: 401 and 403 come before 400,
+// and repeat nothing of the query.
+TEST(Access, ComesBeforeTheQuery) {
+  TestServer server;
+  const char* const queries[] = {"?fieldSelector=reflect-me%3D%3D%3D%2C",
+                                 "?fieldSelector=reflect-me", "?labelSelector=reflect-me%20in%20(",
+                                 "?limit=reflect-me", "?fieldSelector=%zzreflect-me"};
+  for (const char* query : queries) {
+    for (const char* method : {"GET", "DELETE"}) {
+      const std::string target = "/api/v1/secrets" + std::string(query);
+      for (const char* stranger : {"", "guessed"}) {
+        const auto unknown = server.ask(stranger, method, target);
+        EXPECT_EQ(unknown->status, 401) << method << " " << target << ": " << unknown->text;
+        EXPECT_EQ(unknown->text.find("reflect-me"), std::string::npos) << unknown->text;
+      }
+      // An escape that is none makes the whole target unreadable.
+      const auto viewer = server.ask("viewer", method, target);
+      EXPECT_EQ(viewer->status, target.find("%zz") == target.npos ? 403 : 400) << target;
+    }
+    const auto admin = server.ask("admin", "GET", "/api/v1/secrets" + std::string(query));
+    EXPECT_EQ(admin->status, 400) << query << ": " << admin->text;
+  }
+}
+
 // Server-side apply and an update that makes the object need the right to create it; changing one
 // that is there does not.
 TEST(Access, MakingAnObjectNeedsTheRightToCreateIt) {

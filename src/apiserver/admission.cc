@@ -25,6 +25,10 @@ Answer<> NamespaceLifecycle::admit(const Proposal& proposal, store::Transaction&
   return {};
 }
 
+NodeRestriction::NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
+                                 NodeLimits limits)
+    : runtime_(runtime), refused_(refused), limits_(limits) {}
+
 Answer<> NodeRestriction::admit(const Proposal& proposal, store::Transaction&) {
   if (!proposal.attributes) return {};
   const identity::Decision decision =
@@ -38,13 +42,30 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
   if (!proposal.attributes || !proposal.attributes->user) return {};
   const identity::Roles roles = identity::roles_of(*proposal.attributes->user);
   if (roles.node.empty() || roles.admin || roles.controller) return {};
-  const std::size_t most = proposal.kind.kind == "Lease"               ? limits_.lease_bytes
-                           : proposal.kind.kind == "NetworkAttachment" ? limits_.attachment_bytes
-                                                                       : limits_.object_bytes;
+  const bool attachment = proposal.kind.kind == "NetworkAttachment";
+  const std::size_t most = proposal.kind.kind == "Lease" ? limits_.lease_bytes
+                           : attachment                  ? limits_.attachment_bytes
+                                                         : limits_.object_bytes;
   if (bytes > most)
     return refuse(apimachinery::request_entity_too_large("limit of what a node writes is " +
                                                          std::to_string(most)));
-  return {};
+  const Instant now = runtime_.now();
+  Paces& paces = paces_of(roles.node, now);
+  http::TokenBucket& pace = attachment ? paces.attachments : paces.others;
+  if (pace.take(now, static_cast<double>(bytes))) return {};
+  refused_.add();
+  return refuse(apimachinery::too_many_requests("too many writes, please try again later.", 2));
+}
+
+NodeRestriction::Paces::Paces(const NodeLimits& limits, Instant now)
+    : attachments(limits.attachments.burst, limits.attachments.per_second, now),
+      others(limits.others.burst, limits.others.per_second, now) {}
+
+NodeRestriction::Paces& NodeRestriction::paces_of(std::string_view node, Instant now) {
+  constexpr std::size_t kPacesKept = 10'000;
+  if (const auto known = paces_.find(node); known != paces_.end()) return known->second;
+  if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
+  return paces_.try_emplace(std::string(node), limits_, now).first->second;
 }
 
 }  // namespace fairlead::apiserver

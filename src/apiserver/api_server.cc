@@ -27,7 +27,7 @@ Task<Result<>> refuse_request(Request& request, std::unique_ptr<Status> refusal)
 }
 
 // Fills the attributes from the parsed request; views into it.
-Answer<> fill_attributes(Request& request) {
+void fill_attributes(Request& request) {
   const apimachinery::RequestInfo& info = request.info;
   request.attributes = {.user = request.user.get(),
                         .verb = info.verb,
@@ -40,6 +40,16 @@ Answer<> fill_attributes(Request& request) {
                         .name = info.name,
                         .path = info.path,
                         .field_selector = {}};
+}
+
+Answer<> read_query(Request& request) {
+  auto query = apimachinery::parse_target_query(request.exchange.request().target);
+  if (!query) return refuse(query.error());
+  request.query = std::move(*query);
+  return {};
+}
+
+Answer<> read_field_selector(Request& request) {
   const std::string_view text = request.query.get_or_empty("fieldSelector");
   if (text.empty()) return {};
   auto selector = apimachinery::FieldSelector::parse(text);
@@ -68,6 +78,7 @@ ApiServer::ApiServer(Parts parts, ApiServerOptions options)
       access_(parts.runtime, parts.authenticator, parts.authorizer),
       namespace_lifecycle_(parts.catalog, parts.cache),
       metrics_(parts.metrics),
+      node_restriction_(parts.runtime, metrics_.rejections("node_writes")),
       writer_(parts.store, parts.cache),
       reads_(parts.runtime, parts.cache),
       writes_(parts.runtime, parts.cache, writer_, access_),
@@ -168,20 +179,21 @@ Task<std::unique_ptr<Status>> ApiServer::receive(Request& request) {
                          : std::string(request.header("Audit-ID"));
   const http::Request& received = request.exchange.request();
   auto info = apimachinery::parse_request(received.method, received.target);
-  if (!info) co_return std::make_unique<Status>(std::move(info).error());
+  if (!info) {
+    const Answer<> known = co_await identify(request);
+    // A stranger is not told what is wrong with it.
+    const bool stranger = !known || request.user->name == identity::kAnonymousUser;
+    if (stranger && info.error().code == 400)
+      co_return std::make_unique<Status>(known ? apimachinery::unauthorized() : known.error());
+    co_return std::make_unique<Status>(std::move(info).error());
+  }
   request.info = std::move(*info);
   Answer<> admitted = co_await admit(request);
   if (!admitted) co_return std::make_unique<Status>(std::move(admitted).error());
   co_return nullptr;
 }
 
-// Who asks, whether they may, and whether there is room.
-Task<Answer<>> ApiServer::admit(Request& request) {
-  auto query = apimachinery::parse_target_query(request.exchange.request().target);
-  if (!query) co_return refuse(query.error());
-  request.query = std::move(*query);
-  if (is_open_to_all(request.info.path)) co_return Answer<>{};
-
+Task<Answer<>> ApiServer::identify(Request& request) {
   const http::Headers& headers = request.exchange.request().headers;
   // Found a moment ago, by the head. A body may have taken long to come: then it is asked again.
   identity::UserRef noted;
@@ -192,12 +204,25 @@ Task<Answer<>> ApiServer::admit(Request& request) {
                                         std::move(noted));
   if (!user) co_return refuse(std::move(user).error());
   request.user = std::move(*user);
+  co_return Answer<>{};
+}
+
+// Who asks, whether they may, and whether there is room.
+Task<Answer<>> ApiServer::admit(Request& request) {
+  if (is_open_to_all(request.info.path)) co_return read_query(request);
+
+  Answer<> known = co_await identify(request);
+  if (!known) co_return known;
   if (request.user->name != identity::kAnonymousUser) keep_body(request);
-  Answer<> understood = fill_attributes(request);
-  if (!understood) co_return understood;
+  fill_attributes(request);
+  // A right may hang on what is selected. A query that cannot be read selects nothing, and that is
+  // said only to those who may ask.
+  Answer<> understood = read_query(request);
+  if (understood) understood = read_field_selector(request);
   attach_terms(request);
   Answer<> allowed = co_await permit(request);
   if (!allowed) co_return allowed;
+  if (!understood) co_return understood;
   co_return take_seat(request);
 }
 

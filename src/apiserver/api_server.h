@@ -86,6 +86,7 @@ class ApiServer final : public http::Handler {
   [[gnu::noinline]] Task<void> answer(Call& call);
   void conclude(const Call& call, const Result<>& sent);
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
+  [[gnu::noinline]] Task<Answer<>> identify(Request& request);
   [[gnu::noinline]] Task<Answer<>> admit(Request& request);
   [[gnu::noinline]] Task<Answer<>> permit(Request& request);
   Answer<> take_seat(Request& request);

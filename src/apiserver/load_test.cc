@@ -183,5 +183,84 @@ TEST(Load, ObjectsOfNodesAreSmall) {
   EXPECT_EQ(small->status, 201) << small->text;
 }
 
+std::string sized_report(std::size_t size, int number) {
+  return wire::encode_json(JsonObject{
+      {"metadata", JsonObject{{"name", "n1"},
+                              {"annotations", JsonObject{{"text", std::string(size, 'x')},
+                                                         {"n", std::to_string(number)}}}}}});
+}
+
+// Whatever a node writes over and over has a pace, which a node at work does not meet. Others, and
+// other nodes, are not held up.
+TEST(Load, WritesOfNodesHaveAPace) {
+  TestServer server;
+  server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
+  const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
+  const std::string merge = "application/merge-patch+json";
+  EXPECT_EQ(server.ask("n1", "POST", reports, sized_report(90'000, 0))->status, 201);
+  int number = 1;
+  const auto patch = [&](const char* user, std::size_t size) {
+    return server.ask(user, "PATCH", reports + "/n1", sized_report(size, number++), merge);
+  };
+  // The most that an agent says: once a second for a minute, then every eight seconds.
+  for (int i = 0; i < 60; ++i) {
+    server.runtime.advance(1s);
+    EXPECT_EQ(patch("n1", 90'000)->status, 200) << i;
+  }
+  for (int i = 0; i < 200; ++i) {
+    server.runtime.advance(8s);
+    EXPECT_EQ(patch("n1", 90'000)->status, 200) << i;
+  }
+  // Without a pause: four megabytes.
+  int written = 0;
+  std::unique_ptr<TestExchange> last;
+  for (; written < 100; ++written) {
+    last = patch("n1", 90'000);
+    if (last->status != 200) break;
+  }
+  EXPECT_EQ(last->status, 429);
+  EXPECT_GT(written, 30);
+  EXPECT_LT(written, 60);
+  EXPECT_NE(last->headers.get("Retry-After"), "");
+  EXPECT_EQ(server.metrics.expose().find(
+                "fairlead_apiserver_requests_rejected_total{reason=\"node_writes\"} 0\n"),
+            std::string::npos);
+  EXPECT_EQ(patch("admin", 90'000)->status, 200);
+  server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n2"}}}});
+  const auto other = server.ask("n2", "POST", reports, R"({"metadata":{"name":"n2"}})");
+  EXPECT_EQ(other->status, 201) << other->text;
+  server.runtime.advance(2s);
+  EXPECT_EQ(patch("n1", 90'000)->status, 200);
+}
+
+// Telling the status of attachments has a pace of its own: a thousand of them, each told three
+// times, pass at once, and what else the node has to say is not held up by more.
+TEST(Load, AttachmentsOfANodeHaveTheirOwnPace) {
+  TestServer server;
+  server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
+  const std::string attachments =
+      "/apis/fairlead.dev/v1alpha1/namespaces/default/networkattachments";
+  const Json attachment = JsonObject{{"metadata", JsonObject{{"name", "a"}}},
+                                     {"spec", JsonObject{{"node", "n1"}, {"subnet", "s"}}}};
+  server.create(attachments, attachment);
+  int number = 0;
+  const auto tell = [&](std::size_t size) {
+    const std::string text = std::string(size, 'x') + std::to_string(number++);
+    const Json errors = JsonObject{{"host", JsonArray{Json(text)}}};
+    const Json status = JsonObject{{"status", JsonObject{{"errors", errors}}}};
+    return server.ask("n1", "PATCH", attachments + "/a/status", wire::encode_json(status),
+                      "application/merge-patch+json");
+  };
+  for (int i = 0; i < 1'000; ++i) ASSERT_EQ(tell(9'000)->status, 200) << i;
+  int written = 0;
+  while (written < 1'000 && tell(60'000)->status == 200) ++written;
+  EXPECT_GT(written, 300);
+  EXPECT_LT(written, 600);  // 32 MiB in all
+  EXPECT_EQ(tell(60'000)->status, 429);
+  const auto report = server.ask("n1", "POST", "/apis/fairlead.dev/v1alpha1/nodereports",
+                                 R"({"metadata":{"name":"n1"}})");
+  EXPECT_EQ(report->status, 201) << report->text;
+}
+
 }  // namespace
 }  // namespace fairlead::apiserver

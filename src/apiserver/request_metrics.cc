@@ -30,7 +30,7 @@ RequestMetrics::RequestMetrics(metrics::Registry& registry)
                                   "Requests refused because of overload.", {"reason"})) {
   // There from the start: a rate sees the first one.
   for (const char* reason :
-       {"reads", "writes", "watches", "user_reads", "user_writes", "user_watches"})
+       {"reads", "writes", "watches", "user_reads", "user_writes", "user_watches", "node_writes"})
     rejected_.with({reason});
 }
 

@@ -32,6 +32,8 @@ class Bytes {
   std::string_view view() const { return view_; }
   std::size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
+  // Whether the memory is there anyway: somebody else keeps it too, or it is a literal.
+  bool is_shared() const { return owner_.use_count() != 1; }
   Bytes slice(std::size_t from, std::size_t length) const {
     return share(owner_, view_.substr(from, length));
   }

@@ -1,5 +1,6 @@
 #include "http/http1_exchange.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -59,6 +60,9 @@ Task<void> Http1Exchange::run() {
     abandon({Code::internal, "response not finished"});
   }
   co_await end_fibers();
+  pending_.release();
+  sending_.release();
+  visit_.hold_buffers(0);
   if (phase_ != Phase::ended || write_error_) broken_ = true;
 }
 
@@ -90,8 +94,22 @@ Task<Result<>> Http1Exchange::respond(Response response) {
   co_return co_await send(std::move(response));
 }
 
+std::size_t Http1Exchange::make_room(Response& response) {
+  const std::size_t own = own_bytes(response.body);
+  const std::size_t counted = own > kLittleAnswer ? own : 0;
+  if (visit_.known() && visit_.hold_buffers(kFlushBytes + counted)) return kFlushBytes;
+  // What was changed is done, and whoever did it is told; what was only asked for can wait.
+  if (!visit_.hold_buffers(counted) && request_.method == "GET") {
+    core_.count(Refusal::memory);
+    response = core_.handler.refusal(429, kUnreadAnswers);
+  }
+  return kSmallWrite;
+}
+
 Task<Result<>> Http1Exchange::send(Response response) {
-  std::string out = core_.buffers.take();
+  const std::size_t flush = make_room(response);
+  const bool pooled = flush == kFlushBytes;
+  std::string out = pooled ? core_.buffers.take() : std::string();
   append_head(out, response.status, response.headers);
   if (!has_no_body(response.status)) {
     std::uint64_t length = response.body_size();
@@ -103,21 +121,23 @@ Task<Result<>> Http1Exchange::send(Response response) {
   http1::append_end_of_head(out);
   Result<> sent;
   if (body_allowed(response.status) && !response.body.empty()) {
-    sent = co_await gather(out, response.body);
+    sent = co_await gather(out, response.body, flush);
   } else {
     sent = co_await put(out);
   }
-  core_.buffers.give(std::move(out));
+  if (pooled) core_.buffers.give(std::move(out));
+  visit_.hold_buffers(0);
   if (sent) phase_ = Phase::ended;
   co_return sent;
 }
 
 // Small pieces join the buffer, large ones go out as they are.
-Task<Result<>> Http1Exchange::gather(std::string& out, const std::vector<Bytes>& pieces) {
+Task<Result<>> Http1Exchange::gather(std::string& out, const std::vector<Bytes>& pieces,
+                                     std::size_t flush) {
   for (const Bytes& piece : pieces) {
     const std::string_view bytes = piece.view();
-    if (bytes.size() < kDirectBytes) {
-      if (out.size() + bytes.size() > kFlushBytes) {
+    if (bytes.size() < std::min(kDirectBytes, flush)) {
+      if (out.size() + bytes.size() > flush) {
         FL_CO_CHECKED(co_await put(out));
         out.clear();
       }
@@ -173,6 +193,15 @@ Task<Result<>> Http1Exchange::start(ResponseHead head) {
   co_return Result<>{};
 }
 
+bool Http1Exchange::hold_stream(std::size_t more) {
+  const std::size_t capacity = pending_.text.capacity();
+  const std::size_t needed = pending_.text.size() + more;
+  const std::size_t grown = needed > capacity ? std::max(needed, 2 * capacity) : capacity;
+  const std::size_t bytes =
+      grown + pending_.piece_bytes + sending_.text.capacity() + sending_.piece_bytes;
+  return visit_.hold_buffers(bytes > kLittleAnswer ? bytes : 0);
+}
+
 Task<Result<>> Http1Exchange::write(Bytes piece) {
   CHECK(phase_ == Phase::streaming);
   while (pending_.size() >= kFlushBytes && !write_error_) {
@@ -180,6 +209,17 @@ Task<Result<>> Http1Exchange::write(Bytes piece) {
   }
   if (write_error_) co_return fail(*write_error_);
   if (muted_ || piece.empty()) co_return Result<>{};
+  constexpr std::size_t kChunkBytes = 20;  // its size and two ends of line
+  if (!hold_stream(piece.size() + kChunkBytes)) {
+    while ((!pending_.empty() || !sending_.empty()) && !write_error_) {
+      FL_CO_CHECKED(co_await written_.wait());  // what was taken before goes first
+    }
+    if (write_error_) co_return fail(*write_error_);
+    if (!hold_stream(piece.size() + kChunkBytes)) {
+      core_.count(Refusal::memory);
+      co_return fail(Code::exhausted, kUnreadAnswers);
+    }
+  }
   if (chunked_) http1::append_chunk_size(pending_.text, piece.size());
   pending_.add(std::move(piece));
   if (chunked_) pending_.text.append("\r\n");
@@ -227,6 +267,12 @@ void Http1Exchange::Pending::clear() {
   piece_bytes = 0;
 }
 
+// Assigning an empty string would leave the memory where it is.
+void Http1Exchange::Pending::release() {
+  Pending nothing;
+  std::swap(*this, nothing);
+}
+
 Task<Result<>> Http1Exchange::write_out(const Pending& sending) {
   const Duration stall = core_.limits.write_stall_time;
   const std::string_view text = sending.text;
@@ -240,7 +286,6 @@ Task<Result<>> Http1Exchange::write_out(const Pending& sending) {
 }
 
 Task<void> Http1Exchange::write_loop() {
-  Pending sending;
   for (;;) {
     while (pending_.empty() && !writer_ends_ && !write_error_) {
       if (!co_await to_write_.wait()) {
@@ -250,19 +295,20 @@ Task<void> Http1Exchange::write_loop() {
       co_await runtime::yield(core_.runtime);  // whoever else has something to say now, first
     }
     if (write_error_ || pending_.empty()) break;
-    std::swap(pending_, sending);
+    std::swap(pending_, sending_);
     written_.notify();
-    const Result<> written = co_await write_out(sending);
+    const Result<> written = co_await write_out(sending_);
     if (!written) {
       abandon(written.error());
       break;
     }
     // A quiet stream keeps no buffer.
-    if (pending_.empty() && sending.text.capacity() > kQuietBytes) {
-      sending = {};
-    } else {
-      sending.clear();
-    }
+    sending_.clear();
+    if (pending_.empty())
+      for (Pending* buffer : {&pending_, &sending_})
+        if (buffer->text.capacity() > kQuietBytes) buffer->release();
+    hold_stream(0);  // no more than before: never refused
+    written_.notify();
   }
   writer_running_ = false;
   written_.notify();
@@ -278,8 +324,13 @@ Task<void> Http1Exchange::watch_loop() {
   // Pipelined bytes are kept for later; when there are many, the peer is evidently alive.
   constexpr std::size_t kKept = 16 << 10;
   while (!stop_watching_ && transport_.buffer().size() < kKept) {
+    const std::size_t before = transport_.buffer().extra_bytes();
     const Result<std::size_t> got = co_await transport_.read_more(Instant::max());
-    if (got && *got > 0) continue;
+    if (got && *got > 0) {
+      const std::size_t grown = transport_.buffer().extra_bytes() - before;
+      if (!visit_.hold_heads(visit_.heads() + grown)) break;
+      continue;
+    }
     if (got || got.error().code != Code::cancelled) abandon({Code::unavailable, "peer went away"});
     break;
   }

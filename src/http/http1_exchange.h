@@ -50,8 +50,14 @@ class Http1Exchange final : public Exchange {
   bool body_allowed(int status) const { return !is_head() && !has_no_body(status); }
   void append_head(std::string& out, int status, const Headers& headers);
   Task<Result<>> send(Response response);
-  Task<Result<>> gather(std::string& out, const std::vector<Bytes>& pieces);
+  // Takes room for an answer, and for a buffer to write it from: how much to write at a time.
+  // Replaces it by 429 if there is none.
+  std::size_t make_room(Response& response);
+  Task<Result<>> gather(std::string& out, const std::vector<Bytes>& pieces, std::size_t flush);
   Task<Result<>> put(std::string_view bytes);
+  // Counts what a streamed answer keeps, once `more` is added to what is pending; false when the
+  // share of the connection is used up.
+  bool hold_stream(std::size_t more);
   void abandon(Error error);
   void watch_peer();
   Task<void> watch_loop();
@@ -88,10 +94,12 @@ class Http1Exchange final : public Exchange {
     std::size_t size() const { return text.size() + piece_bytes; }
     void add(Bytes piece);
     void clear();
+    void release();  // its memory, too
   };
   Task<Result<>> write_out(const Pending& sending);
 
   Pending pending_;  // not yet taken by the writing fiber
+  Pending sending_;  // what that fiber is writing
   bool writer_running_ = false;
   bool writer_ends_ = false;  // nothing more will be added to pending_
   std::optional<Error> write_error_;

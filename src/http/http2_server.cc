@@ -362,7 +362,14 @@ Task<void> Http2Server::run_stream(Http2ServerStream& stream) {
 
 void Http2Server::on_body_sent(std::int32_t id) {
   Http2ServerStream* stream = find(id);
-  if (stream && stream->running_) stream->changed_.notify();
+  if (!stream) return;
+  stream->hold_answer(0);  // less waits than before
+  if (stream->running_) stream->changed_.notify();
+}
+
+std::size_t Http2Server::begin_write() {
+  constexpr std::size_t kBuffer = BufferPool::kBufferBytes;
+  return visit_.known() && visit_.hold_buffers(kBuffer) ? kBuffer : kSmallWrite;
 }
 
 void Http2Server::on_frame_sent(const nghttp2_frame& frame) {

@@ -44,6 +44,8 @@ class Http2Server final : public ServerConnection, private Http2Session {
   void on_frame_sent(const nghttp2_frame& frame) override;
   void on_body_sent(std::int32_t id) override;
   void on_bad_frame(const nghttp2_frame& frame) override;
+  std::size_t begin_write() override;
+  void end_write() override { visit_.hold_buffers(0); }
 
   Http2ServerStream* find(std::int32_t id) const {
     return static_cast<Http2ServerStream*>(user_data(id));

@@ -10,8 +10,6 @@ namespace {
 
 // What one stream may have waiting for its window before its writer has to wait.
 constexpr std::size_t kWaitingBytes = 64 << 10;
-// What a whole answer may have waiting when its request no longer counts as under way.
-constexpr std::size_t kSettledBytes = 16 << 10;
 // What a field takes beside its text: two strings and their allocations, less what RFC 9113 counts.
 constexpr std::size_t kFieldBytes = 96;
 
@@ -35,6 +33,16 @@ void Http2ServerStream::forget_request() {
 void Http2ServerStream::release_body() {
   body_lease_.reset();
   body_account_.reset();
+}
+
+bool Http2ServerStream::hold_answer(std::size_t more) {
+  const std::size_t bytes = out_.own() + more;
+  if (!answer_lease_) {
+    if (bytes <= kLittleAnswer) return true;
+    answer_account_ = server_.visit_.account_of(caller_);
+    answer_lease_.emplace(answer_account_->bytes);
+  }
+  return answer_lease_->resize(bytes > kLittleAnswer ? bytes : 0);
 }
 
 bool Http2ServerStream::take_field(std::string_view name, std::string_view value) {
@@ -76,6 +84,7 @@ std::optional<std::pair<int, std::string_view>> Http2ServerStream::objection() c
 void Http2ServerStream::closed() {
   closed_ = true;
   out_.discard();
+  hold_answer(0);
   if (handling_ && phase_ != Phase::ended) handling_->cancel();
   changed_.notify();
 }
@@ -93,6 +102,12 @@ Task<Result<>> Http2ServerStream::respond(Response response) {
     response = plain_response(500, "invalid response");
     outcome = fail(Code::invalid, "response head cannot be sent");
   }
+  // What was changed is done, and whoever did it is told; what was only asked for can wait.
+  if (!hold_answer(own_bytes(response.body)) && request_.method == "GET") {
+    server_.core_.count(Refusal::memory);
+    response = server_.core_.handler.refusal(429, kUnreadAnswers);
+    outcome = fail(Code::exhausted, kUnreadAnswers);
+  }
   std::size_t length = response.body_size();
   const bool body = length > 0 && request_.method != "HEAD" && !has_no_body(response.status);
   if (!has_no_body(response.status)) {
@@ -108,7 +123,7 @@ Task<Result<>> Http2ServerStream::respond(Response response) {
   FL_CO_CHECKED(server_.submit_response(*this, response.status, response.headers, body));
   // Not only for back pressure: while a large answer waits for its peer, its request counts as
   // under way wherever requests are counted.
-  FL_CO_CHECKED(co_await room(kSettledBytes));
+  FL_CO_CHECKED(co_await room(kLittleAnswer));
   co_return outcome;
 }
 
@@ -139,6 +154,16 @@ Task<Result<>> Http2ServerStream::write(Bytes piece) {
   FL_CO_CHECKED(co_await room(kWaitingBytes));
   if (closed_) co_return closed_error();
   if (muted_ || piece.empty()) co_return Result<>{};
+  const std::size_t own = piece.is_shared() ? 0 : piece.size();
+  if (!hold_answer(own)) {
+    FL_CO_CHECKED(co_await room(0));  // what was taken before goes first
+    if (closed_) co_return closed_error();
+    // One piece of usual size always finds its place, so that a busy reader gets on.
+    if (!hold_answer(own) && own > kWaitingBytes) {
+      server_.core_.count(Refusal::memory);
+      co_return fail(Code::exhausted, kUnreadAnswers);
+    }
+  }
   out_.push(std::move(piece));
   nghttp2_session_resume_data(server_.session(), id_);
   server_.wake_writer();

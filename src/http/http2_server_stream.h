@@ -31,6 +31,9 @@ class Http2ServerStream final : public Exchange {
   // Holds so much for itself and its head from now on; false when the share is used up.
   bool hold(std::size_t bytes);
   void release_body();
+  // Counts what is kept for the answer alone and waits, and `more`; false when the caller's share
+  // is used up.
+  bool hold_answer(std::size_t more);
   // Takes one field of the request's head. False when the head has become too large.
   bool take_field(std::string_view name, std::string_view value);
   // What is wrong with the complete head: a status and a reason.
@@ -47,6 +50,8 @@ class Http2ServerStream final : public Exchange {
   std::size_t held_ = 0;     // of the connection's account
   AccountRef body_account_;  // of a request with a body
   std::optional<Lease> body_lease_;
+  AccountRef answer_account_;  // of an answer of which much waits
+  std::optional<Lease> answer_lease_;
   std::size_t most_body_ = 0;
   std::size_t expected_body_ = 0;
   std::optional<RequestCount> count_;

@@ -20,12 +20,13 @@ void OutgoingBody::take(std::size_t n, std::string& out) {
   waiting_ -= n;
   sent_ += n;
   while (n > 0) {
-    const std::string_view front = pieces_.front().view().substr(front_offset_);
+    const std::string_view front = pieces_.front().bytes.view().substr(front_offset_);
     const std::size_t taken = std::min(n, front.size());
     out.append(front.substr(0, taken));
     n -= taken;
     front_offset_ += taken;
     if (taken == front.size()) {
+      own_ -= pieces_.front().own;
       pieces_.pop_front();
       front_offset_ = 0;
     }
@@ -112,7 +113,7 @@ struct Http2Session::Callbacks {
     constexpr std::size_t kFrameHeader = 9;
     Http2Session& session = self(user_data);
     std::string& out = *session.collecting_;
-    if (out.size() >= BufferPool::kBufferBytes) {
+    if (out.size() >= session.most_collected_) {
       session.collected_enough_ = true;
       return NGHTTP2_ERR_WOULDBLOCK;
     }
@@ -239,11 +240,12 @@ Task<void> Http2Session::read_loop() {
   }
 }
 
-// What the session has to send, up to about one buffer. False when there is nothing.
+// What the session has to send, up to about as much as one write may hold. False when there is
+// nothing.
 bool Http2Session::collect(std::string& out) {
   collecting_ = &out;
   collected_enough_ = false;
-  while (out.size() < BufferPool::kBufferBytes && !collected_enough_) {
+  while (out.size() < most_collected_ && !collected_enough_) {
     const std::uint8_t* bytes = nullptr;
     const ssize_t n = nghttp2_session_mem_send(session_.get(), &bytes);
     if (n < 0) {
@@ -260,7 +262,9 @@ bool Http2Session::collect(std::string& out) {
 
 Task<void> Http2Session::write_loop() {
   while (!ended_) {
-    std::string out = buffers_.take();
+    most_collected_ = begin_write();
+    const bool pooled = most_collected_ >= BufferPool::kBufferBytes;
+    std::string out = pooled ? buffers_.take() : std::string();
     while (!ended_ && collect(out)) {
       runtime::Nested<Result<>> write(runtime_, stream_.write(out));
       write_timer_.set(runtime_.now() + write_stall_);
@@ -272,7 +276,8 @@ Task<void> Http2Session::write_loop() {
       out.clear();
       written_.notify();
     }
-    buffers_.give(std::move(out));
+    if (pooled) buffers_.give(std::move(out));
+    end_write();
     if (ended_) break;
     if (over()) {
       abort({Code::unavailable, "connection ended"});

@@ -29,23 +29,32 @@ class OutgoingBody {
   void push(Bytes piece) {
     if (piece.empty()) return;
     waiting_ += piece.size();
-    pieces_.push_back(std::move(piece));
+    const std::size_t own = piece.is_shared() ? 0 : piece.size();
+    own_ += own;
+    pieces_.push_back({std::move(piece), own});
   }
   void finish() { finished_ = true; }
   void discard() {
     pieces_.clear();
-    waiting_ = 0;
+    waiting_ = own_ = 0;
   }
   std::size_t waiting() const { return waiting_; }
+  // The memory of what waits that was nobody else's when it came.
+  std::size_t own() const { return own_; }
   std::uint64_t sent() const { return sent_; }
   bool finished() const { return finished_; }
   // Moves the next `n` bytes to the end of `out`. REQUIRES: n <= waiting().
   void take(std::size_t n, std::string& out);
 
  private:
-  Fifo<Bytes> pieces_;
+  struct Piece {
+    Bytes bytes;
+    std::size_t own = 0;
+  };
+  Fifo<Piece> pieces_;
   std::size_t front_offset_ = 0;
   std::size_t waiting_ = 0;
+  std::size_t own_ = 0;
   std::uint64_t sent_ = 0;
   bool finished_ = false;
 };
@@ -76,6 +85,9 @@ class Http2Session {
   virtual void on_frame_not_sent(const nghttp2_frame&) {}
   virtual void on_body_sent(std::int32_t) {}
   virtual void on_bad_frame(const nghttp2_frame&) {}
+  // How much to gather for the next write: a buffer of the pool, or little. Until it has ended.
+  virtual std::size_t begin_write() { return BufferPool::kBufferBytes; }
+  virtual void end_write() {}
 
   // Feeds `received`, then reads and writes until the connection is over. Returns why.
   Task<Error> pump(std::string received);
@@ -126,6 +138,7 @@ class Http2Session {
   std::size_t most_outbound_ = 10'000;
   std::unique_ptr<nghttp2_session, Deleter> session_;
   std::string* collecting_ = nullptr;
+  std::size_t most_collected_ = 0;
   bool collected_enough_ = false;
   runtime::Signal to_write_;
   runtime::Signal written_;

@@ -49,14 +49,16 @@ class MemoryStream final : public runtime::Stream {
   ~MemoryStream() override { close(); }
 
   static std::pair<std::unique_ptr<MemoryStream>, std::unique_ptr<MemoryStream>> pair(
-      std::string alpn = {}, std::size_t capacity = 64 << 10, std::string address = "memory") {
+      std::string alpn = {}, std::size_t capacity = 64 << 10, std::string address = "memory",
+      std::size_t certificate_bytes = 0, bool certificate_trusted = false) {
     const auto there = std::make_shared<Pipe>(capacity);
     const auto back = std::make_shared<Pipe>(capacity);
     const runtime::PeerInfo peer{.address = std::move(address),
                                  .tls = !alpn.empty(),
                                  .alpn = alpn,
                                  .certificate = {},
-                                 .certificate_trusted = false};
+                                 .certificate_trusted = certificate_trusted,
+                                 .certificate_bytes = certificate_bytes};
     return {std::make_unique<MemoryStream>(back, there, peer),
             std::make_unique<MemoryStream>(there, back, peer)};
   }
@@ -172,7 +174,8 @@ class MemoryRuntime final : public runtime::Runtime {
     if (tls && !server_alpn.empty() &&
         std::find(tls->alpn.begin(), tls->alpn.end(), server_alpn) != tls->alpn.end())
       alpn = server_alpn;
-    auto [near, far] = MemoryStream::pair(alpn, 64 << 10, client_address);
+    auto [near, far] = MemoryStream::pair(alpn, pipe_bytes, client_address,
+                                          client_certificate_bytes, client_certificate_trusted);
     last_near = near.get();
     if (!queue->try_send(std::move(far))) co_return fail(Code::unavailable, "connection refused");
     co_return std::unique_ptr<runtime::Stream>(std::move(near));
@@ -222,6 +225,9 @@ class MemoryRuntime final : public runtime::Runtime {
 
   std::string server_alpn = "h2";         // what every listener here would choose, if offered
   std::string client_address = "memory";  // that of the next connections
+  std::size_t client_certificate_bytes = 0;
+  bool client_certificate_trusted = false;
+  std::size_t pipe_bytes = 64 << 10;  // what a connection takes before somebody reads it
   std::size_t connects = 0;
   MemoryStream* last_near = nullptr;  // the connecting end of the last connection
 

@@ -34,11 +34,13 @@ struct Slot {
   }
 };
 
-// What a peer's certificate keeps in memory: its text here, and twenty times that inside OpenSSL.
-// Usual ones are part of what a connection costs.
+// What the certificates that a peer showed keep in memory: the text of the first here, and twenty
+// times their size inside OpenSSL. Those that hold are part of what a connection costs while they
+// are usual; a stranger's always count.
 std::size_t cost_of(const runtime::PeerInfo& peer) {
-  constexpr std::size_t kUsual = 2 << 10;
-  return peer.certificate.size() <= kUsual ? 0 : 20 * peer.certificate.size();
+  constexpr std::size_t kUsual = 3 << 9;
+  if (peer.certificate_trusted && peer.certificate_bytes <= kUsual) return 0;
+  return peer.certificate.size() + 20 * peer.certificate_bytes;
 }
 
 Task<Result<>> all_ended(runtime::Scope& scope) {
@@ -58,6 +60,7 @@ class Server::State {
   Task<void> stop(Duration drain);
   const ServerCounters& counters() {
     core_.counters.strangers_open = core_.door.strangers();
+    core_.counters.buffers_lent = core_.buffers.lent();
     return core_.counters;
   }
   std::size_t request_bytes() const { return core_.ledger.bytes().taken(); }

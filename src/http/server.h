@@ -111,6 +111,7 @@ struct ServerCounters {
   std::uint64_t requests = 0;
   std::uint64_t requests_under_way = 0;
   std::uint64_t strangers_open = 0;  // of the open connections
+  std::uint64_t buffers_lent = 0;    // of 64 KiB, to connections that are being written to
   std::array<std::uint64_t, kRefusals> refused{};
   std::uint64_t of(Refusal refusal) const { return refused[static_cast<std::size_t>(refusal)]; }
 };

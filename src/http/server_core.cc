@@ -65,6 +65,13 @@ bool append_body(std::string& body, std::string_view bytes, std::size_t expected
   return true;
 }
 
+std::size_t own_bytes(const std::vector<Bytes>& body) {
+  std::size_t bytes = 0;
+  for (const Bytes& piece : body)
+    if (!piece.is_shared()) bytes += piece.size();
+  return bytes;
+}
+
 Response plain_response(int status, std::string_view reason) {
   Response response;
   response.status = status;

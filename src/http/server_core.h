@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/share.h"
 #include "http/buffer_pool.h"
@@ -64,6 +65,14 @@ class ServerConnection {
 // how much of it is filled. `expected`: its length, if known, or the most it may have. False when
 // the caller's share is used up.
 bool append_body(std::string& body, std::string_view bytes, std::size_t expected, Lease& lease);
+
+// What of an answer nobody else keeps: memory that waits with it.
+std::size_t own_bytes(const std::vector<Bytes>& body);
+// So much may wait of any answer before it counts, and when its request no longer does.
+inline constexpr std::size_t kLittleAnswer = 16 << 10;
+// What is written at a time without a buffer of the pool.
+inline constexpr std::size_t kSmallWrite = 4 << 10;
+inline constexpr char kUnreadAnswers[] = "too many answers wait to be read";
 
 // Counts one request from construction to destruction.
 class RequestCount {

@@ -16,7 +16,8 @@ void register_server_metrics(metrics::Registry& registry, const Server& server) 
   registry.gauge_of("fairlead_http_stranger_connections",
                     "Open connections on which nobody has proven who they are.",
                     figure(&ServerCounters::strangers_open));
-  registry.gauge_of("fairlead_http_request_bytes", "Memory that heads and bodies of requests hold.",
+  registry.gauge_of("fairlead_http_request_bytes",
+                    "Memory that heads, bodies, unread answers and certificates hold.",
                     [&server] { return static_cast<double>(server.request_bytes()); });
   registry.counters_of(
       "fairlead_http_refused_total", "Connections and requests not served.", {"reason"}, [&server] {

@@ -2,36 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "http/http2_frames.h"
-#include "http/test_world.h"
+#include "http/strict_world.h"
 
 namespace fairlead::http {
 namespace {
-
-std::string request(std::string_view method, std::string_view path, std::string_view user,
-                    std::string_view more = "") {
-  std::string text =
-      std::string(method).append(" ").append(path).append(" HTTP/1.1\r\nHost: h\r\n");
-  if (!user.empty()) text.append("x-user: ").append(user).append("\r\n");
-  return text.append(more).append("\r\n");
-}
-
-std::string upload(std::string_view user, std::size_t length) {
-  return request("PUT", "/echo", user, "Content-Length: " + std::to_string(length) + "\r\n");
-}
-
-struct StrictWorld : ServerWorld {
-  explicit StrictWorld(Limits limits = {}) : ServerWorld(limits) { handler.strict = true; }
-  RawPeer connect_from(std::string address) {
-    runtime.client_address = std::move(address);
-    return connect();
-  }
-  // Sends, and what came back within a second.
-  std::string say(RawPeer& peer, std::string bytes) {
-    runtime.run(peer.send(std::move(bytes)), 1s);
-    runtime.run(peer.receive(runtime, {}, 1s));
-    return std::exchange(peer.received, {});
-  }
-};
 
 // A body is read only of those who may send one: a stranger is answered by the head alone, and the
 // bytes that follow are nobody's request.
@@ -140,6 +114,45 @@ TEST(Strangers, HeadsOverHttp1AreBoundedTogether) {
   RawPeer other = second.connect_from("192.0.2.2:1");
   const std::string large = "x-large: " + std::string(30'000, 'z') + "\r\n";
   EXPECT_EQ(status_of(second.say(other, request("GET", "/ok", "", large))), 200);
+}
+
+// What a stranger shows as its certificates, the whole chain, counts from the handshake on, for one
+// address and for all. Those that hold are part of what a connection costs while they are usual.
+TEST(Strangers, CertificatesAreBoundedTogether) {
+  Limits limits;
+  limits.request_bytes = 8 << 20;
+  StrictWorld world(limits);
+  std::vector<RawPeer> peers;
+  world.runtime.client_certificate_bytes = 4'000;  // twenty times that in memory
+  const auto refused = [&] { return world.server->counters().of(Refusal::memory); };
+  for (int i = 0; i < 10; ++i) peers.push_back(world.connect_from("192.0.2.1:1"));
+  world.runtime.run_for(1s);
+  EXPECT_EQ(refused(), 7u);  // 256 KiB for one address
+  EXPECT_GE(world.server->request_bytes(), 3u * 80'000);
+  for (int i = 2; i < 40; ++i)
+    peers.push_back(world.connect_from("192.0.2." + std::to_string(i) + ":1"));
+  world.runtime.run_for(1s);
+  EXPECT_LE(world.server->request_bytes(), limits.request_bytes / 8);
+  EXPECT_GE(world.server->request_bytes(), limits.request_bytes / 10);
+  EXPECT_GT(refused(), 25u);
+
+  const std::size_t before = world.server->request_bytes();
+  world.runtime.client_certificate_trusted = true;
+  world.runtime.client_certificate_bytes = 1'200;
+  RawPeer usual = world.connect_from("198.51.100.1:1");
+  EXPECT_EQ(status_of(world.say(usual, request("GET", "/ok", "admin"))), 200);
+  EXPECT_EQ(world.server->request_bytes(), before);
+  // Short ones of strangers are not for nothing: there are as many connections as of long ones.
+  peers.clear();
+  world.runtime.run_for(5s);
+  EXPECT_EQ(world.server->request_bytes(), 0u);
+  world.runtime.client_certificate_trusted = false;
+  RawPeer foreign = world.connect_from("198.51.100.2:1");
+  EXPECT_EQ(status_of(world.say(foreign, request("GET", "/ok", ""))), 200);
+  EXPECT_GE(world.server->request_bytes(), 20u * 1'200);
+  // Who turns out to be known takes it along, to an account with more room.
+  EXPECT_EQ(status_of(world.say(foreign, request("GET", "/ok", "admin"))), 200);
+  EXPECT_GE(world.server->request_bytes(), 20u * 1'200);
 }
 
 // Few streams before anybody is known; as many as there may be afterwards.

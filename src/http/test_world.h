@@ -31,13 +31,12 @@ class ScriptedHandler final : public Handler {
       last = co_await exchange.respond(std::move(response));
     } else if (path == "/big") {
       Response response = text("");
-      constexpr std::string_view kPieces = "?pieces=";
-      const std::string_view wanted =
-          std::string_view(target).substr(std::min(target.size(), path.size() + kPieces.size()));
-      unsigned pieces = 0;
-      std::from_chars(wanted.data(), wanted.data() + wanted.size(), pieces);
-      pieces = std::min(pieces, 100'000u);
+      const unsigned pieces = std::min(number_in(target), 100'000u);
       for (unsigned i = 0; i < pieces; ++i) response.body.push_back(piece);
+      last = co_await exchange.respond(std::move(response));
+    } else if (path == "/own") {
+      // So many bytes that nobody else keeps.
+      Response response = text(std::string(number_in(target), 'o'));
       last = co_await exchange.respond(std::move(response));
     } else if (path == "/stream") {
       co_await stream(exchange);
@@ -107,6 +106,13 @@ class ScriptedHandler final : public Handler {
   Bytes piece = Bytes(std::string(1000, 'p'));
 
  private:
+  // What stands behind the last "=" of "/big?pieces=3" or "/own?bytes=1000".
+  static unsigned number_in(std::string_view target) {
+    const std::string_view wanted = target.substr(target.rfind('=') + 1);
+    unsigned number = 0;
+    std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+    return number;
+  }
   static Response text(std::string body) {
     Response response;
     response.headers.add("content-type", "text/plain");

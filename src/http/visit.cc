@@ -17,7 +17,7 @@ Visit::~Visit() {
 }
 
 bool Visit::hold_certificate(std::size_t bytes) {
-  if (!held_.resize(bytes + heads_)) return false;
+  if (!held_.resize(bytes + heads_ + buffers_)) return false;
   certificate_ = bytes;
   return true;
 }

@@ -23,13 +23,20 @@ class Visit {
   Doorkeeper::Id id() const { return id_; }
   bool known() const { return known_; }
 
-  // What the connection itself holds from now on, on its account: an unusual certificate, and the
-  // heads of its requests. False when the share is used up; nothing changes then.
+  // What the connection itself holds from now on, on its account: certificates, the heads of its
+  // requests, and buffers of what waits to be sent. False when the share is used up; nothing
+  // changes then.
   bool hold_certificate(std::size_t bytes);
   bool hold_heads(std::size_t bytes) {
     if (bytes == heads_) return true;
-    if (!held_.resize(certificate_ + bytes)) return false;
+    if (!held_.resize(certificate_ + bytes + buffers_)) return false;
     heads_ = bytes;
+    return true;
+  }
+  bool hold_buffers(std::size_t bytes) {
+    if (bytes == buffers_) return true;
+    if (!held_.resize(certificate_ + heads_ + bytes)) return false;
+    buffers_ = bytes;
     return true;
   }
   std::size_t heads() const { return heads_; }
@@ -39,7 +46,8 @@ class Visit {
   bool recognise(const Caller& caller) {
     return known_ || caller.standing == Standing::stranger || become(caller);
   }
-  // Where a body of that caller is counted: with a proxy in front, many share a connection.
+  // Where a body of that caller, or an answer to them, is counted: with a proxy in front, many
+  // share a connection.
   AccountRef account_of(const Caller& caller);
 
  private:
@@ -51,6 +59,7 @@ class Visit {
   Lease held_;
   std::size_t certificate_ = 0;
   std::size_t heads_ = 0;
+  std::size_t buffers_ = 0;
   std::shared_ptr<const void> note_;  // of the caller whose connection it is
   bool known_ = false;
 };

@@ -48,6 +48,8 @@ struct PeerInfo {
   // A server accepts the handshake of a client whose certificate does not verify against trusted_ca
   // (so that the caller can answer 401) but says so here.
   bool certificate_trusted = false;
+  // DER of all the certificates that the peer showed: what they cost depends on it.
+  std::size_t certificate_bytes = 0;
 };
 
 class Stream {

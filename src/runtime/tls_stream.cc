@@ -16,6 +16,19 @@
 
 namespace fairlead::runtime {
 
+namespace {
+
+// DER of everything the peer showed. A server's list is without the leaf, a client's is with it.
+std::size_t chain_bytes(const SSL* ssl, const X509* leaf) {
+  std::size_t bytes = SSL_is_server(ssl) ? static_cast<std::size_t>(i2d_X509(leaf, nullptr)) : 0;
+  const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl);
+  for (int i = 0; i < sk_X509_num(chain); ++i)
+    bytes += static_cast<std::size_t>(i2d_X509(sk_X509_value(chain, i), nullptr));
+  return bytes;
+}
+
+}  // namespace
+
 struct TlsStream::Transport {
   std::unique_ptr<Descriptor> descriptor;
   bool ended = false;                 // the peer's FIN was read
@@ -223,6 +236,7 @@ void TlsStream::describe_peer() {
   // A resumed session brings the verdict of its first handshake; its certificate may have expired.
   peer_.certificate_trusted = SSL_get_verify_result(ssl_) == X509_V_OK &&
                               X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0;
+  peer_.certificate_bytes = chain_bytes(ssl_, certificate);
   BIO* text = BIO_new(BIO_s_mem());
   if (!text) return;
   char* bytes = nullptr;

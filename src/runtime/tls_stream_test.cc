@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "runtime/channel.h"
@@ -91,6 +92,41 @@ TEST(TlsStream, UntrustedClientsAreToldApart) {
   ASSERT_TRUE(anonymous.has_value()) << outcome(anonymous);
   EXPECT_EQ(anonymous->server->peer().certificate, "");
   EXPECT_FALSE(anonymous->server->peer().certificate_trusted);
+}
+
+// The bytes that the texts of certificates stand for.
+std::size_t der_bytes(std::string_view pem) {
+  std::size_t bytes = 0;
+  std::size_t characters = 0;
+  while (!pem.empty()) {
+    const std::string_view line = pem.substr(0, pem.find('\n'));
+    pem.remove_prefix(std::min(pem.size(), line.size() + 1));
+    if (line.starts_with("-----BEGIN")) {
+      characters = 0;
+    } else if (line.starts_with("-----END")) {
+      bytes += characters * 3 / 4;
+    } else {
+      characters += std::min(line.size(), line.find('='));
+    }
+  }
+  return bytes;
+}
+
+// Everything that a client shows is counted, whether it is of use or not.
+TEST(TlsStream, TheWholeChainIsCounted) {
+  EpollRuntime runtime;
+  TestIdentity chain = world().stranger;
+  chain.certificate += world().foreign_ca.certificate + world().ca.certificate;
+  for (const TestIdentity& identity : {world().client, world().stranger, chain}) {
+    const Result<StreamPair> pair = pair_of(runtime, world().source(), as_client(identity));
+    ASSERT_TRUE(pair.has_value()) << outcome(pair);
+    const std::size_t expected = der_bytes(identity.certificate);
+    EXPECT_GT(expected, 300u);
+    EXPECT_EQ(pair->server->peer().certificate_bytes, expected);
+  }
+  const Result<StreamPair> anonymous =
+      pair_of(runtime, world().source(), shared(world().client_side()));
+  EXPECT_EQ(anonymous->server->peer().certificate_bytes, 0u);
 }
 
 // Without a CA of its own a server asks for no certificate.

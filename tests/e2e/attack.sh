@@ -49,6 +49,9 @@ certificate future '/O=system:masters/CN=tester' clientAuth "$tomorrow" 20400101
 certificate foreign '/O=system:masters/CN=tester' clientAuth "$yesterday" "$tomorrow" "$WORK/other"
 certificate server '/O=system:masters/CN=tester' serverAuth "$yesterday" "$tomorrow"
 certificate node '/O=system:nodes/CN=system:node:nowhere' clientAuth "$yesterday" "$tomorrow"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=long' \
+  -addext "subjectAltName=$(seq -s, -f 'DNS:%032g.example' 70)" \
+  -keyout "$WORK/certificates/long.key" -out "$WORK/certificates/long.crt" 2>/dev/null
 
 attack() { # NAME SUITE: the server must live on, and stop when it is told
   export SERVER_DATA

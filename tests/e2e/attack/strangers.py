@@ -53,6 +53,23 @@ def bare_connects(target):
         peer.close()
 
 
+def long_certificates(target):
+    """Certificates of nobody's, as long as the server takes them, from many addresses: all of them count together."""
+    before, peers = target.refused("memory"), []
+    context = target.context("http/1.1", "long")
+    for i in range(600):
+        try:
+            raw = target.tcp(source=f"127.0.1.{1 + i % 50}")
+            peers.append(context.wrap_socket(raw, server_hostname=target.address[0]))
+        except OSError:
+            pass  # it was told already
+    target.wait_for_metric('fairlead_http_refused_total{reason="memory"}', lambda n: n >= before + 300, "certificates")
+    held = target.metric("fairlead_http_request_bytes")
+    want(12 << 20 < held <= STRANGERS_BYTES, f"certificates of strangers hold {held} bytes")
+    for peer in peers:
+        peer.close()
+
+
 def long_hellos(target):
     """A hello that says it is as long as OpenSSL would take: nothing is set aside for it."""
     refused, peers = target.refused("handshake"), []
@@ -134,4 +151,4 @@ def joins_without_tokens(target):
     want(set(refused) <= {400, 429}, f"answered {set(refused)}")
 
 
-ATTACKS = [bodies_of_strangers, bare_connects, long_hellos, long_heads, everything_at_once, joins_without_tokens]
+ATTACKS = [bodies_of_strangers, bare_connects, long_certificates, long_hellos, long_heads, everything_at_once, joins_without_tokens]
