@@ -3,8 +3,6 @@
 // the transaction.
 #pragma once
 
-#include <string_view>
-
 #include "apiserver/object_writer.h"
 #include "base/key_map.h"
 #include "base/metrics.h"
@@ -46,7 +44,7 @@ struct NodeLimits {
 // identity::admit_write on the objects themselves, and NodeLimits.
 class NodeRestriction final : public Admission {
  public:
-  // `refused`: how often one had to wait for its pace.
+  // `refused` counts what came too fast.
   NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
                   NodeLimits limits = {});
   Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;

@@ -16,13 +16,6 @@ constexpr std::size_t kDirectBytes = 32 << 10;  // larger pieces are written fro
 constexpr Duration kSlowHandler = 1s;
 constexpr std::size_t kQuietBytes = 1024;  // what a stream keeps to be written into while quiet
 
-// Assigning an empty one would leave the memory where it is.
-template <class T>
-void free_memory(T& full) {
-  T empty{};
-  std::swap(full, empty);
-}
-
 }  // namespace
 
 Http1Exchange::Http1Exchange(ServerCore& core, Http1Transport& transport, Visit& visit)
@@ -67,8 +60,8 @@ Task<void> Http1Exchange::run() {
     abandon({Code::internal, "response not finished"});
   }
   co_await end_fibers();
-  free_memory(pending_);
-  free_memory(sending_);
+  pending_.release();
+  sending_.release();
   visit_.hold_buffers(0);
   if (phase_ != Phase::ended || write_error_) broken_ = true;
 }
@@ -200,17 +193,12 @@ Task<Result<>> Http1Exchange::start(ResponseHead head) {
   co_return Result<>{};
 }
 
-std::size_t Http1Exchange::Pending::memory_with(const Bytes& piece) const {
-  constexpr std::size_t kChunkBytes = 20;  // its size and two ends of line
-  const std::size_t copy = piece.size() < kDirectBytes ? piece.size() : 0;
-  const std::size_t needed = text.size() + copy + kChunkBytes;
-  const std::size_t capacity = text.capacity();
-  return (needed > capacity ? std::max(needed, 2 * capacity) : capacity) + own_bytes +
-         (piece.is_shared() ? 0 : piece.size());
-}
-
-bool Http1Exchange::hold_stream(const Bytes& piece) {
-  const std::size_t bytes = pending_.memory_with(piece) + sending_.memory_with({});
+bool Http1Exchange::hold_stream(std::size_t more) {
+  const std::size_t capacity = pending_.text.capacity();
+  const std::size_t needed = pending_.text.size() + more;
+  const std::size_t grown = needed > capacity ? std::max(needed, 2 * capacity) : capacity;
+  const std::size_t bytes =
+      grown + pending_.piece_bytes + sending_.text.capacity() + sending_.piece_bytes;
   return visit_.hold_buffers(bytes > kLittleAnswer ? bytes : 0);
 }
 
@@ -221,12 +209,13 @@ Task<Result<>> Http1Exchange::write(Bytes piece) {
   }
   if (write_error_) co_return fail(*write_error_);
   if (muted_ || piece.empty()) co_return Result<>{};
-  if (!hold_stream(piece)) {
+  constexpr std::size_t kChunkBytes = 20;  // its size and two ends of line
+  if (!hold_stream(piece.size() + kChunkBytes)) {
     while ((!pending_.empty() || !sending_.empty()) && !write_error_) {
       FL_CO_CHECKED(co_await written_.wait());  // what was taken before goes first
     }
     if (write_error_) co_return fail(*write_error_);
-    if (!hold_stream(piece)) {
+    if (!hold_stream(piece.size() + kChunkBytes)) {
       core_.count(Refusal::memory);
       co_return fail(Code::exhausted, kUnreadAnswers);
     }
@@ -262,7 +251,6 @@ void Http1Exchange::abandon(Error error) {
 }
 
 void Http1Exchange::Pending::add(Bytes piece) {
-  if (!piece.is_shared()) own_bytes += piece.size();
   if (piece.size() >= kDirectBytes) {
     piece_bytes += piece.size();
     pieces.emplace_back(text.size(), std::move(piece));
@@ -276,7 +264,13 @@ void Http1Exchange::Pending::clear() {
   text.clear();
   pieces.clear();
   copied.clear();
-  piece_bytes = own_bytes = 0;
+  piece_bytes = 0;
+}
+
+// Assigning an empty string would leave the memory where it is.
+void Http1Exchange::Pending::release() {
+  Pending nothing;
+  std::swap(*this, nothing);
 }
 
 Task<Result<>> Http1Exchange::write_out(const Pending& sending) {
@@ -311,9 +305,9 @@ Task<void> Http1Exchange::write_loop() {
     // A quiet stream keeps no buffer.
     sending_.clear();
     if (pending_.empty())
-      for (Pending* quiet : {&pending_, &sending_})
-        if (quiet->text.capacity() > kQuietBytes) free_memory(*quiet);
-    hold_stream({});  // no more than before: never refused
+      for (Pending* buffer : {&pending_, &sending_})
+        if (buffer->text.capacity() > kQuietBytes) buffer->release();
+    hold_stream(0);  // no more than before: never refused
     written_.notify();
   }
   writer_running_ = false;

@@ -55,9 +55,9 @@ class Http1Exchange final : public Exchange {
   std::size_t make_room(Response& response);
   Task<Result<>> gather(std::string& out, const std::vector<Bytes>& pieces, std::size_t flush);
   Task<Result<>> put(std::string_view bytes);
-  // Counts what a streamed answer keeps, once `piece` is added to what is pending; false when the
+  // Counts what a streamed answer keeps, once `more` is added to what is pending; false when the
   // share of the connection is used up.
-  bool hold_stream(const Bytes& piece);
+  bool hold_stream(std::size_t more);
   void abandon(Error error);
   void watch_peer();
   Task<void> watch_loop();
@@ -90,13 +90,11 @@ class Http1Exchange final : public Exchange {
     std::vector<std::pair<std::size_t, Bytes>> pieces;  // each before text[first]
     std::vector<Bytes> copied;
     std::size_t piece_bytes = 0;
-    std::size_t own_bytes = 0;  // of pieces that nobody else keeps
     bool empty() const { return size() == 0; }
     std::size_t size() const { return text.size() + piece_bytes; }
-    // The memory that is there because of it, once `piece` is added.
-    std::size_t memory_with(const Bytes& piece) const;
     void add(Bytes piece);
     void clear();
+    void release();  // its memory, too
   };
   Task<Result<>> write_out(const Pending& sending);
 
