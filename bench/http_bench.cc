@@ -1,4 +1,4 @@
-// A server with nothing behind it, to measure src/http alone:
+// A server with nothing behind it, to measure src/foundation/http alone:
 //   http_bench PORT [tls]
 //   wrk -t1 -c16 https://127.0.0.1:PORT/small      one object of 700 bytes
 //   wrk -t1 -c4 https://127.0.0.1:PORT/list        8,000 shared pieces of 940 bytes
@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "http/server.h"
-#include "runtime/epoll_runtime.h"
+#include "foundation/http/server.h"
+#include "foundation/runtime/epoll_runtime.h"
 
 namespace {
 

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/epoll_runtime.h"
-#include "store/etcd_store.h"
-#include "store/sqlite_store.h"
+#include "api/store/etcd/etcd_store.h"
+#include "api/store/sqlite/sqlite_store.h"
+#include "foundation/runtime/epoll_runtime.h"
 
 namespace fairlead::store {
 namespace {

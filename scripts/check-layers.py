@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks that the folders of src/ use one another only as declared.
 
-Reads the fairlead_module(name DEPENDS …) lines and every #include "folder/…" and fails, naming file and
-line, on
+Reads the fairlead_module(name DEPENDS …) lines and every #include "group/folder/…" and fails, naming file
+and line, on
   - an #include along an arrow that is not declared (tests, *_test.* and test_*, may also use
     TEST_DEPENDS),
-  - an arrow that points up, or from one feature to another,
+  - an arrow that points up to another group, or from one feature to another,
   - a cycle,
   - a clock, socket or thread used outside the runtime.
 """
@@ -17,15 +17,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
 
-# From the bottom up. A folder that is not named here is a feature: above all of these, below program,
-# and unknown to every other feature.
-LAYERS = [
-    {"base"},
-    {"wire", "resource", "runtime", "http", "identity", "apimachinery"},
-    {"store", "watchcache", "client", "apiserver", "fabric"},
-]
-FEATURE = len(LAYERS)
-PROGRAM = FEATURE + 1
+# The groups, from the bottom up: the first folder below src/. A folder with a CMakeLists.txt is a module.
+GROUPS = ["foundation", "api", "node", "features", "tools", "program"]
 
 # What only the runtime may touch, and who else is excused, with the reason.
 SEAM = re.compile(
@@ -34,14 +27,14 @@ SEAM = re.compile(
     r"|std::random_device|#include <(?:thread|sys/socket\.h|sys/epoll\.h|netdb\.h)>"
 )
 SEAM_EXCUSED = {
-    "src/runtime": "is the seam",
+    "src/foundation/runtime": "is the seam",
     "src/program": "starts threads, one loop each",
-    "src/base/log.cc": "stamps its lines",
-    "src/base/metrics.cc": "reads the process' own figures",
+    "src/foundation/base/log.cc": "stamps its lines",
+    "src/foundation/base/metrics.cc": "reads the process' own figures",
 }
 
 MODULE = re.compile(r"^\s*fairlead_module\s*\(([^)]*)\)", re.MULTILINE)
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/[^"]*"')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)/[^"/]*"')
 KEYWORDS = {"DEPENDS", "LIBRARIES", "TEST_DEPENDS"}
 
 
@@ -49,15 +42,9 @@ class Module:
     def __init__(self, name, file, line):
         self.name, self.file, self.line = name, file, line
         self.depends, self.test_depends = [], []
-
-
-def layer_of(name):
-    if name == "program":
-        return PROGRAM
-    for rank, names in enumerate(LAYERS):
-        if name in names:
-            return rank
-    return FEATURE
+        parts = file.parent.relative_to(SOURCE).parts
+        self.group = parts[0]
+        self.feature = parts[1] if parts[0] == "features" else ""
 
 
 def relative(path):
@@ -66,7 +53,7 @@ def relative(path):
 
 def read_modules(complain):
     modules = {}
-    for file in sorted(SOURCE.glob("*/CMakeLists.txt")):
+    for file in sorted(SOURCE.glob("*/**/CMakeLists.txt")):
         text = re.sub(r"#.*", "", file.read_text())
         for match in MODULE.finditer(text):
             words = match.group(1).split()
@@ -82,19 +69,24 @@ def read_modules(complain):
                     module.depends.append(word)
                 elif keyword == "TEST_DEPENDS":
                     module.test_depends.append(word)
-            modules[file.parent.name] = module
+            if module.name in modules:
+                complain(file, line, f"there is another module {module.name}")
+            if module.group not in GROUPS:
+                complain(file, line, f"{module.group} is none of the groups: {', '.join(GROUPS)}")
+            modules[module.name] = module
     return modules
 
 
 def check_arrows(modules, complain):
     for module in modules.values():
-        for target in module.depends:
-            if target not in modules:
-                complain(module.file, module.line, f"{module.name} depends on {target}, which is no folder")
-            elif layer_of(target) > layer_of(module.name):
-                complain(module.file, module.line, f"{module.name} → {target} points up")
-            elif layer_of(target) == layer_of(module.name) == FEATURE:
-                complain(module.file, module.line, f"feature {module.name} may not use feature {target}")
+        for name in module.depends:
+            target = modules.get(name)
+            if not target:
+                complain(module.file, module.line, f"{module.name} depends on {name}, which is no folder")
+            elif GROUPS.index(target.group) > GROUPS.index(module.group):
+                complain(module.file, module.line, f"{module.name} → {name} points up, from {module.group} to {target.group}")
+            elif target.feature and module.feature and target.feature != module.feature:
+                complain(module.file, module.line, f"feature {module.feature} may not use feature {target.feature}")
 
 
 def check_cycles(modules, complain):
@@ -115,23 +107,29 @@ def check_cycles(modules, complain):
         visit(name, [])
 
 
+def module_of(folder, modules):
+    """The module that a folder below src/ belongs to: that of the nearest CMakeLists.txt."""
+    for above in [folder, *folder.parents]:
+        if above in modules:
+            return modules[above]
+    return None
+
+
 def check_file(file, modules, complain):
-    folder = file.relative_to(SOURCE).parts[0]
-    module = modules.get(folder)
+    folders = {module.file.parent.relative_to(SOURCE): module for module in modules.values()}
+    module = module_of(file.parent.relative_to(SOURCE), folders)
     test = file.name.endswith(("_test.cc", "_test.h")) or file.name.startswith("test_")
     path = str(relative(file))
     excused = test or any(path == p or path.startswith(p + "/") for p in SEAM_EXCUSED)
     for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
         include = INCLUDE.match(line)
-        if include and (SOURCE / include.group(1)).is_dir():
-            target = include.group(1)
-            allowed = target == folder
-            if module:
-                allowed |= target in module.depends or (test and target in module.test_depends)
-            else:
-                allowed |= layer_of(target) <= layer_of(folder)
-            if not allowed:
-                complain(file, number, f"{folder} includes {target}, an arrow it does not declare")
+        if include and module:
+            target = module_of(pathlib.PurePosixPath(include.group(1)), folders)
+            if not target and (SOURCE / include.group(1)).is_dir() and include.group(1) != "program":
+                complain(file, number, f"{include.group(1)} belongs to no module")
+            allowed = not target or target is module or target.name in module.depends
+            if not allowed and not (test and target.name in module.test_depends):
+                complain(file, number, f"{module.name} includes {target.name}, an arrow it does not declare")
         code = line.split("//")[0]
         if not excused and (found := SEAM.search(code)):
             complain(file, number, f"{found.group(0).strip()} belongs behind the runtime")

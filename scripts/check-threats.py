@@ -20,7 +20,7 @@ NAMED = re.compile(r"`([A-Z]\w+\.\w+|attack:\w+|\w+\.sh)`")
 
 def known_tests():
     names = {path.name for folder in ("e2e", "netns") for path in (ROOT / "tests" / folder).glob("*.sh")}
-    for source in [*ROOT.glob("src/**/*_test.cc"), *ROOT.glob("sim/*_test.cc")]:
+    for source in [*ROOT.glob("src/**/*_test.cc"), *ROOT.glob("sim/**/*_test.cc")]:
         names |= {".".join(match) for match in UNIT.findall(source.read_text())}
     return names | {f"attack:{name}" for name in attacks()[0]}
 

@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/runtime.h"
-#include "sim/world.h"
+#include "foundation/runtime/runtime.h"
+#include "sim/world/world.h"
 
 namespace fairlead::sim {
 namespace {

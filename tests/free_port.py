@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ports of 127.0.0.1 for the processes that tests start: as src/store/free_ports_test.h chooses them, below those that
+"""Ports of 127.0.0.1 for the processes that tests start: as src/api/store/free_ports_test.h chooses them, below those that
 the kernel gives to connections, and claimed by an abstract socket until this process ends. As a program: prints one."""
 
 import random

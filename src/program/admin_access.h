@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "identity/kubeconfig.h"
-#include "runtime/runtime.h"
+#include "api/identity/kubeconfig.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

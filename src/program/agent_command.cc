@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "foundation/runtime/epoll_processes.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
 #include "program/agent_config.h"
 #include "program/agent_run.h"
 #include "program/announce.h"
@@ -13,9 +16,6 @@
 #include "program/host_claim.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
-#include "runtime/epoll_processes.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
 
 namespace fairlead::program {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
-#include "base/host_address.h"
-#include "bench/settings.h"
+#include "foundation/base/host_address.h"
 #include "program/admin_access.h"
 #include "program/join_files.h"
 #include "program/node_info.h"
+#include "tools/bench/settings.h"
 
 namespace fairlead::program {
 namespace {

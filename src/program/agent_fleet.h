@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/agent_board.h"
-#include "runtime/runtime.h"
+#include "foundation/runtime/runtime.h"
+#include "tools/bench/agent_board.h"
 
 namespace fairlead::program {
 

@@ -1,7 +1,7 @@
 #include "program/agent_program.h"
 
+#include "foundation/runtime/scope.h"
 #include "program/build_info.h"
-#include "runtime/scope.h"
 
 namespace fairlead::program {
 

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "agent/agent.h"
-#include "base/metrics.h"
-#include "client/rest_client.h"
-#include "http/server.h"
-#include "identity/kubeconfig.h"
+#include "api/client/rest_client.h"
+#include "api/identity/kubeconfig.h"
+#include "features/networks/agent/agent.h"
+#include "foundation/base/metrics.h"
+#include "foundation/http/server.h"
 
 namespace fairlead::program {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/log.h"
+#include "foundation/base/log.h"
+#include "foundation/runtime/scope.h"
 #include "program/join_client.h"
-#include "runtime/scope.h"
 
 namespace fairlead::program {
 namespace {

@@ -1,5 +1,6 @@
 // `fairlead agent` from a checked configuration to its end: the agent, its credentials kept
-// current, its memory given back. Only wiring; runs on any Runtime (sim/programs_test.cc).
+// current, its memory given back. Only wiring; runs on any Runtime
+// (sim/scenarios/programs_test.cc).
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/log_line.h"
+#include "foundation/base/log_line.h"
 #include "program/exit_status.h"
 
 namespace fairlead::program {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
-#include "base/result.h"
+#include "foundation/base/log.h"
+#include "foundation/base/result.h"
 
 namespace fairlead::program {
 

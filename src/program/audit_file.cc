@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "foundation/base/log.h"
 
 namespace fairlead::program {
 

@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "api/store/backup/backup.h"
+#include "api/store/data_directory.h"
+#include "api/store/restored_revision.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "program/backup_download.h"
 #include "program/commands.h"
 #include "program/exit_status.h"
 #include "program/open_store.h"
-#include "runtime/epoll_runtime.h"
-#include "store/backup.h"
-#include "store/data_directory.h"
-#include "store/restored_revision.h"
 
 namespace fairlead::program {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "client/rest_client.h"
-#include "http/client.h"
-#include "identity/authority.h"
+#include "api/client/rest_client.h"
+#include "api/identity/authority.h"
+#include "api/store/backup/file.h"
+#include "foundation/http/client.h"
 #include "program/admin_access.h"
 #include "program/backup_service.h"
-#include "store/backup_file.h"
 
 namespace fairlead::program {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "runtime/runtime.h"
-#include "store/backup_format.h"
+#include "api/store/backup/format.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

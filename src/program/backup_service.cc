@@ -1,7 +1,7 @@
 #include "program/backup_service.h"
 
-#include "base/log.h"
-#include "store/backup_format.h"
+#include "api/store/backup/format.h"
+#include "foundation/base/log.h"
 
 namespace fairlead::program {
 namespace {

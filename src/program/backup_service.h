@@ -1,8 +1,8 @@
-// GET /fairlead.dev/backup: the state of the store as a backup (store/backup_format.h), streamed
-// while the server serves. For administrators: nobody else is granted the path.
+// GET /fairlead.dev/backup: the state of the store as a backup (api/store/backup/format.h),
+// streamed while the server serves. For administrators: nobody else is granted the path.
 #pragma once
 
-#include "apiserver/api_server.h"
+#include "api/apiserver/api_server.h"
 
 namespace fairlead::program {
 

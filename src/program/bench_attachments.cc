@@ -1,10 +1,10 @@
 // `fairlead bench attachments`, alone or with agents of its own.
 #include <random>
 
-#include "bench/attachment_load.h"
-#include "bench/settings.h"
 #include "program/agent_fleet.h"
 #include "program/bench_run.h"
+#include "tools/bench/attachment_load.h"
+#include "tools/bench/settings.h"
 
 namespace fairlead::program {
 namespace {

@@ -2,10 +2,10 @@
 #include <memory>
 #include <utility>
 
-#include "bench/api_load.h"
-#include "bench/watch_load.h"
 #include "program/bench_run.h"
 #include "program/commands.h"
+#include "tools/bench/api_load.h"
+#include "tools/bench/watch_load.h"
 
 namespace fairlead::program {
 namespace {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "bench/target.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
+#include "foundation/wire/json.h"
 #include "program/exit_status.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "wire/json.h"
+#include "tools/bench/target.h"
 
 namespace fairlead::program {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/version.h"
-#include "base/metrics.h"
+#include "api/apiserver/version.h"
+#include "foundation/base/metrics.h"
 
 namespace fairlead::program {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "foundation/base/result.h"
 
 namespace fairlead::program {
 

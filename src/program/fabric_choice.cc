@@ -1,8 +1,8 @@
 #include "program/fabric_choice.h"
 
-#include "fabric/linux/vxlan_fabric.h"
-#include "fabric/log_fabric.h"
-#include "fabric/ovs/ovs_fabric.h"
+#include "node/fabric/log_fabric.h"
+#include "node/fabric/ovs/ovs_fabric.h"
+#include "node/fabric/vxlan/vxlan_fabric.h"
 
 namespace fairlead::program {
 namespace {
@@ -16,7 +16,7 @@ Result<std::unique_ptr<fabric::Fabric>> make_log(runtime::Runtime&, const Fabric
 Result<std::unique_ptr<fabric::Fabric>> make_vxlan(runtime::Runtime& runtime,
                                                    const FabricChoice& choice) {
   return std::make_unique<fabric::VxlanFabric>(runtime,
-                                               fabric::kernel::VxlanOptions{.local = choice.host});
+                                               fabric::vxlan::VxlanOptions{.local = choice.host});
 }
 
 Result<std::unique_ptr<fabric::Fabric>> make_ovs(runtime::Runtime& runtime,

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "fabric/fabric.h"
-#include "runtime/runtime.h"
+#include "foundation/runtime/runtime.h"
+#include "node/fabric/fabric.h"
 
 namespace fairlead::program {
 
 struct FabricChoice {
   std::string name;
   Ip host;  // this node's end of the tunnels
-  // Of ovs only; see fabric/ovs/ovs_fabric.h.
+  // Of ovs only; see node/fabric/ovs/ovs_fabric.h.
   std::string ovs_run_dir;
   std::string ovs_datapath;
   std::uint32_t mtu = 0;

@@ -3,18 +3,18 @@
 #include <csignal>
 #include <memory>
 
-#include "apiserver/join_service.h"
-#include "base/log.h"
-#include "bench/target.h"
-#include "client/rest_client.h"
-#include "fabric/log_fabric.h"
+#include "api/apiserver/join_service.h"
+#include "api/client/rest_client.h"
+#include "foundation/base/log.h"
+#include "foundation/runtime/epoll_processes.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
+#include "node/fabric/log_fabric.h"
 #include "program/admin_access.h"
 #include "program/agent_config.h"
 #include "program/agent_program.h"
 #include "program/join_client.h"
-#include "runtime/epoll_processes.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
+#include "tools/bench/target.h"
 
 namespace fairlead::program {
 namespace {

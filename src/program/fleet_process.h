@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/agent_board.h"
+#include "tools/bench/agent_board.h"
 
 namespace fairlead::program {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "identity/kubeconfig.h"
+#include "api/identity/kubeconfig.h"
 #include "program/server_config.h"
 
 namespace fairlead::program {

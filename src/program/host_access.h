@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "base/metrics.h"
-#include "delegation/host_cluster.h"
-#include "runtime/runtime.h"
+#include "api/delegation/host_cluster.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

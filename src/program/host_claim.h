@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "foundation/base/result.h"
 
 namespace fairlead::program {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "client/rest_client.h"
-#include "http/client.h"
-#include "identity/authority.h"
+#include "api/client/rest_client.h"
+#include "api/identity/authority.h"
+#include "foundation/http/client.h"
 #include "program/admin_access.h"
 
 namespace fairlead::program {

@@ -1,5 +1,5 @@
-// The node's side of joining (identity/join.h): proves to one of several servers that it may be a
-// node, and keeps what it gets.
+// The node's side of joining (api/identity/join.h): proves to one of several servers that it may be
+// a node, and keeps what it gets.
 #pragma once
 
 #include <functional>

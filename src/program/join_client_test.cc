@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "identity/test_support.h"
-#include "runtime/epoll_runtime.h"
+#include "api/identity/test_support.h"
+#include "foundation/runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {

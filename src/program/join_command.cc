@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/time_text.h"
+#include "foundation/base/time_text.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "program/commands.h"
 #include "program/exit_status.h"
 #include "program/join_client.h"
-#include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "identity/kubeconfig.h"
+#include "api/identity/kubeconfig.h"
 
 namespace fairlead::program {
 namespace {

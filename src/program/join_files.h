@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "identity/certificate.h"
-#include "identity/join.h"
-#include "runtime/runtime.h"
+#include "api/identity/certificate.h"
+#include "api/identity/join.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "identity/test_support.h"
+#include "api/identity/test_support.h"
 
 namespace fairlead::program {
 namespace {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <ranges>
 
-#include "fabric/linux/links.h"
+#include "foundation/runtime/network_namespace.h"
+#include "node/fabric/links.h"
 #include "program/daemon.h"
-#include "runtime/network_namespace.h"
 
 namespace fairlead::program {
 namespace {
@@ -257,7 +257,7 @@ Task<Result<>> Lab::make_ovs(std::uint32_t host) {
   {
     FL_CO_TRY(const auto visit,
               runtime::NetworkNamespaceVisit::enter(lab::switch_namespace(settings_)));
-    FL_CO_TRY(fabric::kernel::Links links, fabric::kernel::Links::open());
+    FL_CO_TRY(fabric::Links links, fabric::Links::open());
     FL_CO_CHECKED(links.stop_offload(lab::cable_end(host)));
   }
   std::filesystem::create_directories(lab::ovs_folder(settings_, host));

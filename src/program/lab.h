@@ -1,15 +1,15 @@
-// Lab: carries out lab/lab_plan.h. Brings the lab up and down, tells how it is, kills and starts
-// its processes. Runs as root. Which lab it is, is in the settings: what was asked for when it was
-// brought up is kept in its folder for the commands that come later.
+// Lab: carries out tools/lab/lab_plan.h. Brings the lab up and down, tells how it is, kills and
+// starts its processes. Runs as root. Which lab it is, is in the settings: what was asked for when
+// it was brought up is kept in its folder for the commands that come later.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "lab/lab_plan.h"
-#include "runtime/epoll_processes.h"
-#include "runtime/epoll_runtime.h"
+#include "foundation/base/result.h"
+#include "foundation/runtime/epoll_processes.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "tools/lab/lab_plan.h"
 
 namespace fairlead::program {
 

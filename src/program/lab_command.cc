@@ -1,5 +1,5 @@
-// `fairlead lab`: brings the lab of lab/lab_plan.h up and down, tells how it is, and runs commands
-// on its hosts. Flags in, program/lab.h does it.
+// `fairlead lab`: brings the lab of tools/lab/lab_plan.h up and down, tells how it is, and runs
+// commands on its hosts. Flags in, program/lab.h does it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/lab_plan.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "program/commands.h"
 #include "program/exit_status.h"
 #include "program/lab.h"
-#include "runtime/epoll_runtime.h"
+#include "tools/lab/lab_plan.h"
 
 namespace fairlead::program {
 namespace {

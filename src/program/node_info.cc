@@ -2,7 +2,7 @@
 
 #include <sys/utsname.h>
 
-#include "apiserver/version.h"
+#include "api/apiserver/version.h"
 
 namespace fairlead::program {
 namespace {

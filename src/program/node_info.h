@@ -1,8 +1,8 @@
 // What this machine and its system are, as status.nodeInfo of its Node tells it.
 #pragma once
 
-#include "agent/heartbeat.h"
-#include "runtime/runtime.h"
+#include "features/networks/agent/heartbeat.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

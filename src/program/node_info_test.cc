@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/epoll_runtime.h"
+#include "foundation/runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "base/log.h"
-#include "identity/authority.h"
+#include "api/identity/authority.h"
+#include "api/store/data_directory.h"
+#include "api/store/etcd/etcd_store.h"
+#include "api/store/measured_store.h"
+#include "api/store/memory_store.h"
+#include "api/store/sqlite/sqlite_store.h"
+#include "foundation/base/log.h"
 #include "program/seen_revision.h"
-#include "store/data_directory.h"
-#include "store/etcd_store.h"
-#include "store/measured_store.h"
-#include "store/memory_store.h"
-#include "store/sqlite_store.h"
 
 namespace fairlead::program {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "base/metrics.h"
+#include "api/store/store.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/runtime.h"
 #include "program/server_config.h"
-#include "runtime/runtime.h"
-#include "store/store.h"
 
 namespace fairlead::program {
 

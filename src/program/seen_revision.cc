@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/log.h"
+#include "foundation/base/log.h"
 
 namespace fairlead::program {
 namespace {

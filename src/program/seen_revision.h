@@ -8,9 +8,9 @@
 #include <functional>
 #include <string>
 
-#include "base/result.h"
-#include "runtime/runtime.h"
-#include "store/store.h"
+#include "api/store/store.h"
+#include "foundation/base/result.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::program {
 

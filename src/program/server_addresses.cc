@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/network_namespace.h"
+#include "foundation/runtime/network_namespace.h"
 
 namespace fairlead::program {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "foundation/runtime/runtime.h"
 #include "program/server_config.h"
-#include "runtime/runtime.h"
 
 namespace fairlead::program {
 

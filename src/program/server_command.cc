@@ -3,13 +3,13 @@
 #include <memory>
 #include <utility>
 
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
 #include "program/announce.h"
 #include "program/commands.h"
 #include "program/resident_memory.h"
 #include "program/server_config.h"
 #include "program/server_program.h"
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
 
 namespace fairlead::program {
 namespace {

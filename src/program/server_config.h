@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/audit_log.h"
-#include "base/result.h"
-#include "delegation/agent_tokens.h"
-#include "http/server.h"
-#include "runtime/stream.h"
-#include "runtime/time.h"
+#include "api/apiserver/audit_log.h"
+#include "api/delegation/agent_tokens.h"
+#include "foundation/base/result.h"
+#include "foundation/http/server.h"
+#include "foundation/runtime/stream.h"
+#include "foundation/runtime/time.h"
 
 namespace fairlead::program {
 

@@ -1,8 +1,8 @@
 #include "program/server_identity.h"
 
-#include "base/log.h"
-#include "identity/kubeconfig.h"
-#include "identity/token.h"
+#include "api/identity/kubeconfig.h"
+#include "api/identity/token.h"
+#include "foundation/base/log.h"
 
 namespace fairlead::program {
 namespace {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "delegation/host_cluster.h"
-#include "identity/authenticator.h"
-#include "identity/authority.h"
+#include "api/delegation/host_cluster.h"
+#include "api/identity/authenticator.h"
+#include "api/identity/authority.h"
+#include "foundation/runtime/runtime.h"
 #include "program/server_config.h"
-#include "runtime/runtime.h"
 
 namespace fairlead::program {
 

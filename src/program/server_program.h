@@ -5,16 +5,16 @@
 //                                │  reads                  │ one watch over everything
 //                                └────────→ WatchCache ←───┘
 //
-// Runs on any Runtime: sim/programs_test.cc runs it through weeks of virtual time.
+// Runs on any Runtime: sim/scenarios/programs_test.cc runs it through weeks of virtual time.
 #pragma once
 
 #include <functional>
 #include <string>
 
+#include "foundation/runtime/runtime.h"
 #include "program/open_store.h"
 #include "program/server_config.h"
 #include "program/stop_request.h"
-#include "runtime/runtime.h"
 
 namespace fairlead::program {
 

@@ -1,8 +1,8 @@
 // StopRequest: somebody wants a program to end: a signal in production, the story in simulation.
 #pragma once
 
-#include "runtime/channel.h"
-#include "runtime/epoll_runtime.h"
+#include "foundation/runtime/channel.h"
+#include "foundation/runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/result.h"
-#include "runtime/time.h"
+#include "foundation/base/result.h"
+#include "foundation/runtime/time.h"
 
 namespace fairlead::program {
 

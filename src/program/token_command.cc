@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "apiserver/join_service.h"
-#include "base/time_text.h"
-#include "client/rest_client.h"
+#include "api/apiserver/join_service.h"
+#include "api/client/rest_client.h"
+#include "foundation/base/time_text.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "program/admin_access.h"
 #include "program/commands.h"
 #include "program/exit_status.h"
 #include "program/server_config.h"
 #include "program/time_to_live.h"
-#include "runtime/epoll_runtime.h"
 
 namespace fairlead::program {
 namespace {

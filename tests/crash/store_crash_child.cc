@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/epoll_runtime.h"
-#include "runtime/scope.h"
-#include "store/sqlite_store.h"
+#include "api/store/sqlite/sqlite_store.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
 
 namespace fairlead::store {
 namespace {

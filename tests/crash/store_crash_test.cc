@@ -10,10 +10,10 @@
 #include <sstream>
 #include <string>
 
-#include "store/sqlite_database.h"
-#include "store/sqlite_store.h"
-#include "store/temporary_directory.h"
-#include "store/test_loop.h"
+#include "api/store/sqlite/database.h"
+#include "api/store/sqlite/sqlite_store.h"
+#include "api/store/temporary_directory.h"
+#include "api/store/test_loop.h"
 
 namespace fairlead::store {
 namespace {

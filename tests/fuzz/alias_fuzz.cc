@@ -8,21 +8,21 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
-#include "fabric/linux/entries.h"
-#include "fabric/ovs/plan.h"
+#include "foundation/base/check.h"
+#include "node/fabric/ovs/plan.h"
+#include "node/fabric/vxlan/entries.h"
 
 using namespace fairlead::fabric;  // NOLINT
 
 namespace {
 
 void read_alias(std::string_view text) {
-  const auto station = kernel::parse_alias("fairlead-vxlan", text);
+  const auto station = vxlan::parse_alias("fairlead-vxlan", text);
   if (!station) return;
   CHECK(!station->id.empty() && station->local());
-  (void)kernel::entries_of(*station, 7);
-  const auto written = kernel::encode_alias("fairlead-vxlan", *station);
-  if (written) CHECK(kernel::parse_alias("fairlead-vxlan", *written) == station);
+  (void)vxlan::entries_of(*station, 7);
+  const auto written = vxlan::encode_alias("fairlead-vxlan", *station);
+  if (written) CHECK(vxlan::parse_alias("fairlead-vxlan", *written) == station);
 }
 
 // Lines of key=value.

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/backup_format.h"
+#include "api/store/backup/format.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/http1.h"
+#include "foundation/wire/http1.h"
 
 namespace {
 

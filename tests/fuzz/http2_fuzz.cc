@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
-#include "http/client.h"
-#include "http/http2_frames.h"
-#include "http/test_world.h"
+#include "foundation/base/log.h"
+#include "foundation/http/client.h"
+#include "foundation/http/http2_frames.h"
+#include "foundation/http/test_world.h"
 
 namespace {
 

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "identity/authenticator.h"
-#include "identity/certificate.h"
-#include "identity/impersonation.h"
-#include "identity/join.h"
-#include "identity/kubeconfig.h"
-#include "identity/token.h"
-#include "runtime/time.h"
+#include "api/identity/authenticator.h"
+#include "api/identity/certificate.h"
+#include "api/identity/impersonation.h"
+#include "api/identity/join.h"
+#include "api/identity/kubeconfig.h"
+#include "api/identity/token.h"
+#include "foundation/runtime/time.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "wire/json.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fairlead::wire;

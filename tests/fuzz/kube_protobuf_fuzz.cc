@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "apimachinery/kube_protobuf.h"
-#include "base/check.h"
-#include "wire/json.h"
+#include "api/apimachinery/kube_protobuf.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

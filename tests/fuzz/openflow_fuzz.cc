@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "wire/openflow.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/openflow.h"
 
 namespace {
 

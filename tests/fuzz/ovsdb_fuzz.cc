@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/check.h"
-#include "wire/ovsdb.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/ovsdb.h"
 
 namespace {
 

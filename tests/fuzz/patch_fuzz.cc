@@ -13,15 +13,15 @@
 #include <optional>
 #include <string_view>
 
-#include "apimachinery/json_patch.h"
-#include "apimachinery/managed_fields.h"
-#include "apimachinery/merge_patch.h"
-#include "apimachinery/server_side_apply.h"
-#include "apimachinery/strategic_merge.h"
-#include "apimachinery/typed_walk.h"
-#include "base/check.h"
-#include "resource/catalog.h"
-#include "resource/validation.h"
+#include "api/apimachinery/apply/managed_fields.h"
+#include "api/apimachinery/apply/server_side_apply.h"
+#include "api/apimachinery/apply/typed_walk.h"
+#include "api/apimachinery/patch/json_patch.h"
+#include "api/apimachinery/patch/merge_patch.h"
+#include "api/apimachinery/patch/strategic_merge.h"
+#include "api/resource/catalog.h"
+#include "api/resource/schema/validation.h"
+#include "foundation/base/check.h"
 
 using namespace fairlead;                // NOLINT
 using namespace fairlead::apimachinery;  // NOLINT

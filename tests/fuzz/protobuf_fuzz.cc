@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "wire/etcd.h"
-#include "wire/grpc.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/etcd.h"
+#include "foundation/wire/grpc.h"
 
 namespace {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "apimachinery/accept.h"
-#include "apimachinery/continue_token.h"
-#include "apimachinery/request_info.h"
-#include "apimachinery/selector.h"
-#include "base/check.h"
+#include "api/apimachinery/request/accept.h"
+#include "api/apimachinery/request/continue_token.h"
+#include "api/apimachinery/request/request_info.h"
+#include "api/apimachinery/selector/selector.h"
+#include "foundation/base/check.h"
 
 using namespace fairlead;                // NOLINT
 using namespace fairlead::apimachinery;  // NOLINT

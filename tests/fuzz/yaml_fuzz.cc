@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
-#include "wire/yaml.h"
+#include "foundation/base/check.h"
+#include "foundation/wire/yaml.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fairlead::wire;

@@ -24,11 +24,11 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/log_fabric.h"
-#include "fabric/names.h"
-#include "fabric/ovs/ovs_fabric.h"
-#include "runtime/epoll_runtime.h"
-#include "wire/json.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/wire/json.h"
+#include "node/fabric/log_fabric.h"
+#include "node/fabric/names.h"
+#include "node/fabric/ovs/ovs_fabric.h"
 
 namespace {
 

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "fabric/linux/vxlan_fabric.h"
-#include "runtime/epoll_runtime.h"
-#include "wire/json.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/wire/json.h"
+#include "node/fabric/vxlan/vxlan_fabric.h"
 
 using namespace fairlead;          // NOLINT(google-build-using-namespace)
 using namespace fairlead::fabric;  // NOLINT(google-build-using-namespace)
@@ -87,9 +87,9 @@ Task<Result<>> apply(VxlanFabric& fabric, const Desired& all, bool wanted) {
 }
 
 Task<Result<>> say_counters(VxlanFabric& fabric) {
-  FL_CO_TRY(const kernel::Counters counters, co_await fabric.counters());
+  FL_CO_TRY(const vxlan::Counters counters, co_await fabric.counters());
   for (std::size_t i = 0; i < counters.size(); ++i)
-    say(fmt::format("{}={}", kernel::counter_name(static_cast<fl_counter>(i)), counters[i]));
+    say(fmt::format("{}={}", vxlan::counter_name(static_cast<fl_counter>(i)), counters[i]));
   co_return Result<>{};
 }
 
@@ -100,7 +100,7 @@ Task<Result<>> drive(runtime::Runtime& runtime, const std::vector<std::string>& 
   if (words.size() > 2) {
     FL_CO_TRY(desired, read_desired(runtime, words[2]));
   }
-  kernel::VxlanOptions options{.local = local};
+  vxlan::VxlanOptions options{.local = local};
   if (const char* stations = std::getenv("VXLAN_STATIONS"))
     options.sizes.stations = static_cast<std::uint32_t>(std::strtoul(stations, nullptr, 10));
   VxlanFabric fabric(runtime, options);

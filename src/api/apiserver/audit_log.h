@@ -1,0 +1,36 @@
+// The audit log: one audit.k8s.io/v1 Event per answered request, as a JSON line. Off unless a sink
+// is given; never holds tokens, and holds bodies only at level Request and above, never of Secrets,
+// never of those who did not prove who they are, and no long ones. What strangers put into a URI or
+// a user agent is cut.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/apiserver/request.h"
+#include "foundation/runtime/time.h"
+
+namespace fairlead::apiserver {
+
+// A longer body is left out; the record says so.
+inline constexpr std::size_t kMaxAuditBody = 64 << 10;
+
+enum class AuditLevel { none, metadata, request };
+
+class AuditLog {
+ public:
+  using Sink = std::function<void(std::string line)>;
+  AuditLog() = default;
+  AuditLog(AuditLevel level, Sink sink) : level_(level), sink_(std::move(sink)) {}
+
+  bool enabled() const { return level_ != AuditLevel::none && sink_; }
+  // `body` is the request's body; empty when there was none or it is not to be kept.
+  void record(const Request& request, std::string_view body, WallTime received, WallTime answered);
+  bool wants_body(const Request& request) const;
+
+ private:
+  AuditLevel level_ = AuditLevel::none;
+  Sink sink_;
+};
+
+}  // namespace fairlead::apiserver

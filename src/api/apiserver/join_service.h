@@ -1,0 +1,74 @@
+// JoinService: the server's side of `fairlead join` (api/identity/join.h). Open to everybody: the
+// proof is in the request, a join token or the connection's certificate.
+//
+// Join tokens are Secrets in kube-system, so that every server of a cluster knows them, and an
+// administrator can see and delete them with kubectl. They hold a digest of the token, never the
+// token: who can read the store cannot join with what is found there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/apiserver/api_server.h"
+#include "api/identity/authority.h"
+#include "api/identity/join.h"
+#include "foundation/http/token_bucket.h"
+
+namespace fairlead::apiserver {
+
+inline constexpr std::string_view kJoinTokenNamespace = "kube-system";
+inline constexpr std::string_view kJoinTokenType = "fairlead.dev/join-token";
+std::string join_token_secret_name(std::string_view id);
+Json encode_join_token_secret(const identity::JoinTokenRecord& record);
+// Fails with invalid for a Secret that is no join token.
+Result<identity::JoinTokenRecord> decode_join_token_secret(const Json& secret);
+
+struct JoinOptions {
+  // Joins with a right token; as many attempts without one, from all strangers together, who never
+  // hold up the former. Beyond that 429.
+  double burst = 50;
+  double per_second = 10;
+};
+
+class JoinService final : public PathHandler {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    const resource::Catalog& catalog;
+    watchcache::WatchCache& cache;
+    ObjectWriter& writer;
+    identity::Authority& authority;
+    identity::Authenticator& authenticator;
+  };
+  explicit JoinService(Parts parts, JoinOptions options = {});
+
+  // The URLs that nodes are told, in order of preference.
+  void set_servers(std::vector<std::string> servers) { servers_ = std::move(servers); }
+
+  bool serves(std::string_view path) const override;
+  bool open_to_all() const override { return true; }
+  Task<Result<>> serve(Request& request) override;
+
+ private:
+  struct Peer {
+    identity::UserRef user;
+    std::string key_pin;
+  };
+  Task<Peer> identify(const Request& request) const;
+  std::vector<identity::JoinTokenRecord> find_token(const identity::JoinRequest& wanted) const;
+  bool has_right_token(const Result<identity::JoinRequest>& wanted) const;
+  Answer<Change> plan(const identity::JoinRequest& wanted, const Peer& peer, const Json* live,
+                      std::optional<identity::JoinGrant>& grant) const;
+  Task<Answer<identity::JoinResponse>> join(const identity::JoinRequest& wanted, const Peer& peer);
+
+  Parts parts_;
+  const resource::Kind& nodes_;
+  const resource::Kind& secrets_;
+  http::TokenBucket joins_;
+  http::TokenBucket attempts_;
+  std::vector<std::string> servers_;
+};
+
+}  // namespace fairlead::apiserver

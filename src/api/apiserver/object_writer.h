@@ -1,0 +1,105 @@
+// ObjectWriter: commits what a plan decided, against the live object it was decided on.
+//
+// The live object comes from the watch cache, which may lag behind a shared store; the commit
+// compares its revision, and on a conflict the cache is brought up to date and the plan is asked
+// again. Every outcome other than a commit (a refusal, nothing to do, a dry run) is decided on
+// fresh state.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/apiserver/write_plan.h"
+#include "api/identity/authorizer.h"
+#include "api/store/store.h"
+#include "api/watchcache/watch_cache.h"
+#include "foundation/base/bytes.h"
+#include "foundation/runtime/task.h"
+
+namespace fairlead::apiserver {
+
+// One write of one object. `plan` is given the live object, or null when there is none; it may be
+// called several times.
+struct WriteItem {
+  const resource::Kind* kind = nullptr;
+  std::string namespace_name;
+  std::string name;     // empty: a create, whose plan makes the name
+  bool create = false;  // must not exist
+  std::function<Answer<Change>(const Json* live)> plan;
+  const identity::Attributes* attributes = nullptr;  // who; null: the server itself
+  // What else must hold for it to be committed. When one fails, `plan` is asked again and must
+  // refuse if that was its ground.
+  std::vector<store::Compare> conditions{};
+};
+
+struct Written {
+  Change::Kind change = Change::Kind::none;
+  bool created = false;
+  std::string name;
+  std::string uid;  // of an object that was there before
+  Bytes object;     // as served: the new version, or what an unchanged or erased one was
+};
+
+// A look at a write before it is committed. May refuse it, change what the server decides about the
+// object (its status), or add compares and operations that commit with it or not at all.
+class Admission {
+ public:
+  // What an admission set aside for a write. It goes when it is known what came of the write.
+  class Hold {
+   public:
+    virtual ~Hold() = default;
+    virtual void committed() = 0;  // not called: the write was not, or perhaps not, committed
+  };
+  using Holds = std::vector<std::unique_ptr<Hold>>;
+
+  struct Proposal {
+    const resource::Kind& kind;
+    std::string_view namespace_name;
+    std::string_view name;
+    const identity::Attributes* attributes;
+    const Json* live;      // null on create
+    Json* desired;         // null on erase
+    std::size_t together;  // how many objects are written in the transaction
+    Holds& holds;
+  };
+  virtual ~Admission() = default;
+  virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
+  // The same once it is encoded: how large it would be in the store.
+  virtual Answer<> admit_size(const Proposal&, std::size_t) { return {}; }
+  // Before a refusal of `items` is given: brings what admit() decides on up to date. The watch
+  // cache is so already.
+  virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);
+};
+
+class ObjectWriter {
+ public:
+  ObjectWriter(store::Store& store, watchcache::WatchCache& cache);
+
+  // In the order added; not owned.
+  void add_admission(Admission& admission) { admissions_.push_back(&admission); }
+
+  Task<Answer<Written>> write(WriteItem item, bool dry_run = false);
+
+  // All or nothing, in one commit. A refusal names the operation it came from: "operations[2]: …".
+  Task<Answer<std::vector<Written>>> write_all(std::vector<WriteItem> items, bool dry_run);
+
+ private:
+  struct Draft;
+  struct Round;
+  Answer<Draft> draft(const WriteItem& item, Round& round) const;
+  Round draft_all(const std::vector<WriteItem>& items) const;
+  Status name_taken(const WriteItem& item, const Draft& draft) const;
+  static bool is_generated(const WriteItem& item, const Draft& draft);
+  // `revision` 0: nothing was committed.
+  static Bytes answer_of(const Draft& draft, store::Committed committed);
+  static std::vector<Written> outcome(std::vector<Draft> drafts, store::Committed committed);
+
+  store::Store& store_;
+  watchcache::WatchCache& cache_;
+  std::vector<Admission*> admissions_;
+};
+
+}  // namespace fairlead::apiserver

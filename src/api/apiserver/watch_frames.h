@@ -1,0 +1,45 @@
+// Watch events as the bytes one client is sent: whole objects (shared frames), or Tables and
+// PartialObjectMetadata made for it. Pure.
+#pragma once
+
+#include <string>
+
+#include "api/apimachinery/request/accept.h"
+#include "api/apimachinery/table.h"
+#include "api/resource/kind.h"
+#include "api/store/store.h"
+#include "api/watchcache/event.h"
+
+namespace fairlead::apiserver {
+
+class WatchFrames {
+ public:
+  WatchFrames(const resource::Kind& kind, apimachinery::Representation form,
+              apimachinery::IncludeObject include)
+      : kind_(kind), form_(std::move(form)), include_(include) {}
+
+  Bytes event(watchcache::EventType type, const watchcache::Event& event, resource::Moment now);
+  // An object that was there when the watch began.
+  Bytes initial(const watchcache::ObjectRef& object, resource::Moment now);
+  // With `initial_end` annotated as the end of the initial events, and with the empty list that
+  // client-go puts them into.
+  Bytes bookmark(store::Place place, bool initial_end, resource::Moment now);
+  Bytes error(const apimachinery::Status& status) const;
+
+  // At least what the frame of that object will take, before it is made.
+  std::size_t most_bytes(const watchcache::Object& object) const;
+
+ private:
+  bool plain() const { return form_.shape == apimachinery::Shape::object; }
+  // What is sent are the bytes that the cache has.
+  bool shared() const { return plain() && !kind_.view; }
+  std::string empty_list() const;
+  Json shaped(Json object, resource::Moment now);
+
+  const resource::Kind& kind_;
+  apimachinery::Representation form_;
+  apimachinery::IncludeObject include_;
+  bool columns_sent_ = false;
+};
+
+}  // namespace fairlead::apiserver

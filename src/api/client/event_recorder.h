@@ -1,0 +1,45 @@
+// EventRecorder: tells what happens as Event objects, beside the work itself: record() never waits,
+// and what cannot be written is lost. What is worth writing the EventCorrelator decides.
+#pragma once
+
+#include "api/client/event_correlator.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/channel.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::client {
+
+// Where Events are written.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual Task<Result<>> write(EventWrite event) = 0;
+};
+
+struct EventMetrics {
+  explicit EventMetrics(metrics::Registry& registry);
+  metrics::Counter& written;
+  metrics::Counter& failed;
+  metrics::Counter& dropped;
+};
+
+class EventRecorder {
+ public:
+  // `sink` null: nothing is told.
+  EventRecorder(runtime::Runtime& runtime, EventSink* sink, EventSource source, EventLimits limits,
+                EventMetrics& metrics);
+
+  void record(const Happening& happening);
+
+  // Until cancelled.
+  Task<void> run();
+
+ private:
+  runtime::Runtime& runtime_;
+  EventSink* sink_;
+  EventCorrelator correlator_;
+  runtime::Signal changed_;
+  EventMetrics& metrics_;
+};
+
+}  // namespace fairlead::client

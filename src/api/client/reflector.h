@@ -1,0 +1,85 @@
+// Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
+//
+// client-go's rules: the first list may come from the server's cache (unless `newest`), later ones
+// are the newest; a watch resumes from the last version seen, bookmarks included; 410 means list
+// anew; failures back off (patience.h). Nothing is decided here about what objects mean: the Sink
+// gets a whole list (replace) or one change at a time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/client/patience.h"
+#include "api/client/rest_client.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::client {
+
+class ObjectSink {
+ public:
+  virtual ~ObjectSink() = default;
+  // This is everything there is, as of that version.
+  virtual void replace(std::vector<Json> objects, const std::string& version) = 0;
+  // Both are there during the call only; a copy may be kept.
+  virtual void put(const Json& object) = 0;
+  virtual void erase(const Json& last_state) = 0;
+  // Nothing else has happened up to that version.
+  virtual void reached(const std::string& version) { (void)version; }
+};
+
+struct ReflectorOptions {
+  ResourceName resource;
+  std::string namespace_name;
+  std::string label_selector;
+  std::string field_selector;
+  std::size_t page = 500;
+  // The first list shows everything that was acknowledged before it was asked for, whichever server
+  // answers. For those who must not see the past again: one who acted on what it saw and started
+  // anew.
+  bool newest = false;
+};
+
+struct ReflectorCounters {
+  std::uint64_t lists = 0;
+  std::uint64_t watches = 0;
+  std::uint64_t events = 0;
+  std::uint64_t failures = 0;
+};
+
+class Reflector {
+ public:
+  Reflector(runtime::Runtime& runtime, RestClient& client, ReflectorOptions options,
+            ObjectSink& sink);
+
+  // Until cancelled.
+  Task<void> run();
+
+  // The version that the sink shows; empty before the first list.
+  const std::string& version() const { return version_; }
+  const ReflectorCounters& counters() const { return counters_; }
+  // True while the last attempt failed: what the sink shows may be out of date.
+  bool failing() const { return failing_; }
+
+ private:
+  Task<Result<>> list_all();
+  Task<Result<>> watch_once();
+  Task<Result<>> back_off();
+  ListQuery query() const;
+
+  runtime::Runtime& runtime_;
+  RestClient& client_;
+  ReflectorOptions options_;
+  ObjectSink& sink_;
+  std::string version_;
+  bool listed_ = false;
+  bool failing_ = false;
+  bool newest_needed_ = false;             // something was refused as too old: ask for the newest
+  bool started_over_ = false;              // for that reason, and nothing has been told since
+  std::optional<Instant> watching_since_;  // nullopt: the watch, if any, was refused
+  Patience patience_;
+  ReflectorCounters counters_;
+};
+
+}  // namespace fairlead::client

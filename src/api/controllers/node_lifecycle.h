@@ -1,0 +1,85 @@
+// NodeLifecycle: notices when a node's agent falls silent, and when it is back.
+//
+// An agent renews its Lease in kube-node-lease every ten seconds, as kubelets do. Behind a host
+// cluster, where Leases and Nodes are the host's, it says so in its NodeReport (renewTime). Whoever
+// was not heard for the time of grace is marked: NodeReport.silentSince, from which the conditions
+// of attachments follow (features/networks/ipam/readiness.h), and here, where Nodes are this
+// server's own, the condition Ready of the Node.
+//
+// Runs in every server. A server that could not hear anybody (it was stopped, its store did not
+// answer) calls nobody silent. An agent that never renewed anything, because it is of an older
+// version, is not judged either.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "api/apiserver/object_writer.h"
+#include "api/client/event_recorder.h"
+#include "api/client/work_queue.h"
+#include "api/controllers/heartbeats.h"
+#include "api/resource/catalog.h"
+#include "api/resource/condition.h"
+#include "api/watchcache/watch_cache.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::controllers {
+
+struct NodeLifecycleOptions {
+  Duration grace = 40s;
+};
+
+// What the condition Ready of a Node says.
+struct NodeVerdict {
+  enum class State { never_heard, alive, silent };
+  State state = State::alive;
+  std::string silent_since;  // RFC 3339
+};
+// Pure.
+resource::Condition node_ready(std::string_view node, const NodeVerdict& verdict);
+
+class NodeLifecycle {
+ public:
+  NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                client::EventRecorder& events, metrics::Registry& metrics,
+                NodeLifecycleOptions options = {},
+                std::optional<client::WorkQueueMetrics> queue_metrics = {});
+
+  // Until cancelled.
+  Task<void> run();
+
+ private:
+  void notice(const resource::Kind& kind, const watchcache::Event& event);
+  void heard(const std::string& node);
+  void rebuild();
+  bool is_marked(const watchcache::Object& report) const;
+  std::size_t marked() const;
+  NodeVerdict verdict(const std::string& node) const;
+  // When it was last heard, by its own clock.
+  std::string last_heard(const std::string& node) const;
+  Task<void> watch_clock();
+  Task<void> work();
+  Task<apiserver::Answer<>> reconcile(std::string node);
+  Task<apiserver::Answer<>> mark_report(const watchcache::Object& report, NodeVerdict verdict);
+  Task<apiserver::Answer<>> mark_node(const watchcache::Object& node, NodeVerdict verdict);
+  void tell(const std::string& node, const resource::Condition& ready);
+
+  runtime::Runtime& runtime_;
+  const resource::Kind* nodes_;   // null: the host's
+  const resource::Kind* leases_;  // null: the host's
+  const resource::Kind& reports_;
+  std::size_t silent_field_ = 0;  // places in kind.selectable
+  std::size_t renew_field_ = 0;
+  watchcache::WatchCache& cache_;
+  apiserver::ObjectWriter& writer_;
+  client::EventRecorder& events_;
+  NodeLifecycleOptions options_;
+  Heartbeats heartbeats_;  // of those that ever renewed
+  Heartbeats newcomers_;   // Nodes of which nothing was heard yet
+  client::WorkQueue<std::string> queue_;
+};
+
+}  // namespace fairlead::controllers

@@ -1,0 +1,54 @@
+// HostNodes: what here belongs to a node goes when the host cluster deletes the node.
+//
+// Standing alone, a NodeReport is owned by its Node and goes with it. Behind a host the Nodes are
+// the host's: they are followed by a watch, and who was deleted is named to `forget`, after the
+// host itself was asked whether that node is really gone (it may have registered again). Nodes that
+// went while nobody watched are found in the next list, unless the host has not one of the nodes
+// that are known here: then it is another cluster than the one they belong to.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/client/reflector.h"
+#include "api/client/rest_client.h"
+#include "api/client/work_queue.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::delegation {
+
+class HostNodes final : private client::ObjectSink {
+ public:
+  HostNodes(runtime::Runtime& runtime, client::RestClient& host);
+
+  // `known`: the nodes that something here belongs to. `forget`: this one is gone; called again
+  // after a failure.
+  using Known = std::function<std::vector<std::string>()>;
+  using Forget = std::function<Task<Result<>>(std::string node)>;
+  void serve(Known known, Forget forget);
+  bool serves() const { return known_ != nullptr; }
+
+  // Follows the host's nodes until cancelled; REQUIRES: serve() was called.
+  Task<void> run();
+
+  std::size_t count() const { return names_.size(); }
+
+ private:
+  void replace(std::vector<Json> objects, const std::string& version) override;
+  void put(const Json& object) override;
+  void erase(const Json& last_state) override;
+  Task<void> work();
+  Task<Result<>> forget_if_gone(std::string name);
+
+  runtime::Runtime& runtime_;
+  client::RestClient& host_;
+  Known known_;
+  Forget forget_;
+  std::set<std::string, std::less<>> names_;
+  client::WorkQueue<std::string> missing_;
+  client::Reflector reflector_;
+};
+
+}  // namespace fairlead::delegation

@@ -1,0 +1,93 @@
+// AddressController: gives NetworkAttachments their addresses that could not have them when they
+// were created (AddressInterlock), and keeps what they have in order: subnets come and go, locks
+// are lost.
+//
+// Follows the NetworkIndex, decides (assignment.h), and writes many assignments in one transaction:
+// for each the new IPLocks, the attachment's status with addresses, MAC and lock UIDs, on condition
+// that its Subnet is unchanged. So an address in a status is always locked, a lock always belongs
+// to somebody, and any number of controllers may run at once: a rival's commit makes ours fail, and
+// it is decided anew on what is there then.
+//
+// Attachments that found their subnet full, or the address they want taken, wait in order of
+// arrival and are looked at again as soon as an address is freed.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/apiserver/object_writer.h"
+#include "api/client/event_recorder.h"
+#include "api/client/work_queue.h"
+#include "features/networks/ipam/assignment.h"
+#include "features/networks/ipam/network_index.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+struct AddressMetrics;
+
+class AddressController {
+ public:
+  AddressController(runtime::Runtime& runtime, NetworkIndex& index, apiserver::ObjectWriter& writer,
+                    client::EventRecorder& events, metrics::Registry& metrics,
+                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
+  ~AddressController();
+
+  // Until cancelled.
+  Task<void> run();
+
+  // Attachments that found their subnet full.
+  std::size_t waiting() const;
+  // Whether some wait for an address of that subnet, or are about to take one they were woken for.
+  bool anybody_waits(const std::string& subnet_key) const;
+
+  // What came of an assignment: tells of it, or gives back what it had reserved.
+  void settle(const Assignment& assignment, bool written);
+
+ private:
+  using Batch = std::vector<std::shared_ptr<Assignment>>;
+
+  void notice_attachment(const AttachmentFacts* before, const AttachmentFacts* after);
+  void notice_subnet(const SubnetFacts* before, const SubnetFacts* after);
+  void notice_lock(const LockFacts* before, const LockFacts* after);
+  void enqueue_all();
+  void wake(Vni vni, const Ip& freed);
+  void wake_one(const std::string& subnet_key);
+  void wake_claimants(const LockFacts& released);
+  void look_at_waiting_subnets(Vni vni);
+  void no_longer_waits(const std::string& subnet_key, const std::string& attachment_key);
+  bool has_room(const SubnetFacts& subnet);
+
+  Task<void> work();
+  Task<void> handle(std::vector<std::string> keys);
+  std::shared_ptr<Assignment> decide_on(const std::string& key);
+  bool holds(const Assignment& assignment) const;
+  Task<apiserver::Answer<>> commit(Batch batch);
+  Task<apiserver::Answer<>> look_again_at_subnet(std::string key);
+  std::vector<apiserver::WriteItem> items_for(const std::shared_ptr<Assignment>& assignment);
+  apiserver::WriteItem lock_item(const std::shared_ptr<Assignment>& assignment, bool v4);
+  apiserver::WriteItem release_item(const std::shared_ptr<Assignment>& assignment,
+                                    const std::string& lock_key);
+  apiserver::WriteItem idle_item(const std::string& lock_key);
+  apiserver::WriteItem regain_item(const std::string& lock_key);
+  apiserver::WriteItem status_item(const std::shared_ptr<Assignment>& assignment);
+  void wait_for_address(const Assignment& assignment);
+
+  runtime::Runtime& runtime_;
+  NetworkIndex& index_;
+  apiserver::ObjectWriter& writer_;
+  client::EventRecorder& events_;
+  std::unique_ptr<AddressMetrics> metrics_;
+  client::WorkQueue<std::string> queue_;  // attachments; subnets behind kSubnetMark
+  std::map<std::string, std::deque<std::string>> waiting_;           // by subnet, in order
+  std::map<std::string, std::set<std::string>> woken_;               // by subnet; out of waiting_
+  std::map<std::pair<Vni, Ip>, std::set<std::string>> waiting_for_;  // by the address wanted
+};
+
+}  // namespace fairlead::ipam

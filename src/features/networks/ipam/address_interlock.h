@@ -1,0 +1,35 @@
+// AddressInterlock: the transaction that creates a NetworkAttachment gives it its addresses and
+// their locks as well, where there are some to give. So most attachments have their addresses in
+// the answer to their creation, and one write, one event and one trip to the store are all it
+// takes.
+//
+// Whatever cannot be given at once is AddressController's: no such subnet yet, none free, the
+// wanted one taken, others who wait longer.
+#pragma once
+
+#include "api/apiserver/object_writer.h"
+#include "features/networks/ipam/address_controller.h"
+#include "features/networks/ipam/network_index.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+class AddressInterlock final : public apiserver::Admission {
+ public:
+  AddressInterlock(runtime::Runtime& runtime, NetworkIndex& index, AddressController& addresses)
+      : runtime_(runtime), index_(index), addresses_(addresses) {}
+  apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
+
+ private:
+  class Reservation;
+  void give(const Proposal& proposal, store::Transaction& transaction);
+  void keep_what_was_given(const Proposal& proposal) const;
+  void add_lock(Assignment& assignment, bool v4, store::Transaction& transaction) const;
+  void compare_subnet(const Assignment& assignment, store::Transaction& transaction) const;
+
+  runtime::Runtime& runtime_;
+  NetworkIndex& index_;
+  AddressController& addresses_;
+};
+
+}  // namespace fairlead::ipam

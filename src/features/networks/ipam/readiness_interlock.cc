@@ -1,0 +1,44 @@
+#include "features/networks/ipam/readiness_interlock.h"
+
+#include <utility>
+#include <vector>
+
+#include "features/networks/ipam/happenings.h"
+
+namespace fairlead::ipam {
+
+AgentWord agent_word(const NetworkIndex& index, std::string_view node) {
+  const watchcache::ObjectRef report = index.cache().of(index.reports()).find(node);
+  if (!report) return {.state = AgentWord::State::unknown, .silent_since = {}};
+  const std::string& since = report->fields[index.silent_since_field()];
+  return {.state = since.empty() ? AgentWord::State::present : AgentWord::State::silent,
+          .silent_since = since};
+}
+
+// Told once it is true.
+class ReadinessInterlock::Tale final : public Hold {
+ public:
+  Tale(client::EventRecorder& events, std::vector<client::Happening> happenings)
+      : events_(events), happenings_(std::move(happenings)) {}
+  void committed() override {
+    for (const client::Happening& happening : happenings_) events_.record(happening);
+  }
+
+ private:
+  client::EventRecorder& events_;
+  std::vector<client::Happening> happenings_;
+};
+
+apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::Transaction&) {
+  if (&proposal.kind != &index_.attachments() || !proposal.desired) return {};
+  Json& desired = *proposal.desired;
+  const resource::Condition ready =
+      ready_condition(desired, agent_word(index_, wire::find_string(desired, "spec.node")));
+  resource::set_condition(desired, ready, runtime_.wall_now());
+  std::vector<client::Happening> happenings = happenings_of(proposal.live, desired);
+  if (!happenings.empty())
+    proposal.holds.push_back(std::make_unique<Tale>(events_, std::move(happenings)));
+  return {};
+}
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,26 @@
+// StoredEvents: Events of the server's own controllers, written as everything in the server is.
+#pragma once
+
+#include "api/apiserver/object_writer.h"
+#include "api/client/event_recorder.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::ipam {
+
+class StoredEvents final : public client::EventSink {
+ public:
+  StoredEvents(runtime::Runtime& runtime, const resource::Kind& events,
+               apiserver::ObjectWriter& writer)
+      : runtime_(runtime), events_(events), writer_(writer) {}
+  Task<Result<>> write(client::EventWrite event) override;
+
+ private:
+  runtime::Runtime& runtime_;
+  const resource::Kind& events_;
+  apiserver::ObjectWriter& writer_;
+};
+
+// `live` as it is after the event happened again. Pure.
+Json counted_up(Json live, const client::EventWrite& event);
+
+}  // namespace fairlead::ipam

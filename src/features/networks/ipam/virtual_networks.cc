@@ -1,0 +1,63 @@
+#include "features/networks/ipam/virtual_networks.h"
+
+#include "foundation/runtime/scope.h"
+
+namespace fairlead::ipam {
+namespace {
+
+std::optional<StoredEvents> stored_events(runtime::Runtime& runtime,
+                                          const resource::Catalog& catalog,
+                                          apiserver::ObjectWriter& writer) {
+  const resource::Kind* kind = catalog.find("", "v1", "events");
+  return kind ? std::optional<StoredEvents>(std::in_place, runtime, *kind, writer) : std::nullopt;
+}
+
+std::optional<client::WorkQueueMetrics> of(client::WorkQueueFamilies* queues, const char* name) {
+  if (!queues) return std::nullopt;
+  return queues->of(name);
+}
+
+}  // namespace
+
+VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                                 watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                                 metrics::Registry& metrics, client::WorkQueueFamilies* queues,
+                                 client::EventSink* host_events)
+    : runtime_(runtime),
+      own_events_(stored_events(runtime, catalog, writer)),
+      event_metrics_(metrics),
+      events_(runtime, own_events_ ? &*own_events_ : host_events, {.component = "fairlead-ipam"},
+              client::EventLimits{}, event_metrics_),
+      index_(catalog, cache),
+      subnets_(runtime, index_),
+      releases_(runtime, index_),
+      addresses_(runtime, index_, writer, events_, metrics, of(queues, "ipam")),
+      address_interlock_(runtime, index_, addresses_),
+      readiness_(runtime, index_, events_),
+      readiness_keeper_(runtime, index_, writer),
+      quarantine_(runtime, index_, writer, of(queues, "quarantine")) {
+  writer.add_admission(subnets_);
+  writer.add_admission(releases_);
+  writer.add_admission(address_interlock_);
+  writer.add_admission(readiness_);  // last: it looks at what the others decided
+  metrics.gauge_of("fairlead_ipam_released_locks",
+                   "Addresses that were released and wait for nodes to drop them.",
+                   [this] { return static_cast<double>(index_.released(0).size()); });
+  metrics.gauge_of("fairlead_ipam_waiting_attachments",
+                   "Attachments without an address because their subnet is full.",
+                   [this] { return static_cast<double>(addresses_.waiting()); });
+  metrics.gauge_of("fairlead_ipam_rejected_subnets",
+                   "Subnets that are not valid because of a rival, and wait for it to go.",
+                   [this] { return static_cast<double>(index_.rejected_subnets()); });
+}
+
+Task<void> VirtualNetworks::run() {
+  runtime::Scope scope(runtime_);
+  scope.spawn(addresses_.run());
+  scope.spawn(quarantine_.run());
+  scope.spawn(readiness_keeper_.run());
+  scope.spawn(events_.run());
+  co_await scope.join();
+}
+
+}  // namespace fairlead::ipam

@@ -1,0 +1,55 @@
+// VirtualNetworks: everything in the server that makes Subnets and NetworkAttachments work, in one
+// piece. Make it after the API server's own admissions, before the cache is loaded; then run().
+//
+// It tells what happens as Events: in this server's own store, or where `host_events` writes them
+// when the Events are a host cluster's.
+#pragma once
+
+#include <optional>
+
+#include "api/apiserver/object_writer.h"
+#include "api/client/event_recorder.h"
+#include "features/networks/ipam/address_controller.h"
+#include "features/networks/ipam/address_interlock.h"
+#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/quarantine_keeper.h"
+#include "features/networks/ipam/readiness_interlock.h"
+#include "features/networks/ipam/readiness_keeper.h"
+#include "features/networks/ipam/release_interlock.h"
+#include "features/networks/ipam/stored_events.h"
+#include "features/networks/ipam/subnet_interlock.h"
+#include "foundation/base/metrics.h"
+
+namespace fairlead::ipam {
+
+class VirtualNetworks {
+ public:
+  VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
+                  watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
+                  metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr,
+                  client::EventSink* host_events = nullptr);
+
+  // The controllers, until cancelled. The interlocks work without.
+  Task<void> run();
+
+  const NetworkIndex& index() const { return index_; }
+  // For others who tell of what happens.
+  client::EventRecorder& events() { return events_; }
+  QuarantineKeeper& quarantine() { return quarantine_; }
+
+ private:
+  runtime::Runtime& runtime_;
+  std::optional<StoredEvents> own_events_;
+  client::EventMetrics event_metrics_;
+  client::EventRecorder events_;
+  NetworkIndex index_;
+  SubnetInterlock subnets_;
+  ReleaseInterlock releases_;
+  AddressController addresses_;
+  AddressInterlock address_interlock_;
+  ReadinessInterlock readiness_;
+  ReadinessKeeper readiness_keeper_;
+  QuarantineKeeper quarantine_;
+};
+
+}  // namespace fairlead::ipam

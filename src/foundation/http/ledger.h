@@ -1,0 +1,50 @@
+// Ledger: who holds how much of the server's memory for requests, and how many connections.
+// Internal to http/.
+//
+// Everyone has an account: a stranger's is that of their address, a user's is their own. Accounts
+// of one standing share a part of the whole, so that strangers leave room for those who are known,
+// and users of limited standing (nodes) leave room for the rest. An account is there as long as
+// somebody refers to it. Runs on one loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "foundation/base/key_map.h"
+#include "foundation/base/share.h"
+#include "foundation/http/server.h"
+
+namespace fairlead::http {
+
+struct Account {
+  Account(std::size_t most_bytes, Share* bytes_of, std::size_t most_connections,
+          Share* connections_of)
+      : bytes(most_bytes, bytes_of), connections(most_connections, connections_of) {}
+  Share bytes;
+  Share connections;
+};
+using AccountRef = std::shared_ptr<Account>;
+
+class Ledger {
+ public:
+  explicit Ledger(const Limits& limits);
+
+  // `name`: an address group for strangers.
+  AccountRef account(Standing standing, std::string_view name);
+
+  const Share& bytes() const { return bytes_; }
+  const Share& strangers_bytes() const { return strangers_bytes_; }
+  std::size_t accounts() const { return accounts_.size(); }
+
+ private:
+  const Limits limits_;
+  Share bytes_;
+  Share strangers_bytes_;
+  Share limited_bytes_;
+  Share connections_;
+  Share limited_connections_;
+  KeyMap<std::weak_ptr<Account>> accounts_;
+};
+
+}  // namespace fairlead::http

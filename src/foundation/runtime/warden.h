@@ -1,0 +1,37 @@
+// The warden: a small process between this one and a program that it runs, so that the program ends
+// with everything it started. What leaves its process group (setsid) or outlives its parent (a
+// daemon) becomes the warden's child, because the warden is a child subreaper, and is killed like
+// the rest: at the latest when the program exits, when the warden is told to stop, or when the
+// thread that started it ends.
+//
+// Why a process: only the kernel knows what a program started, and tells it apart from what other
+// programs started only by a parent of its own. A PID namespace would do the same, but process
+// numbers would mean something else in it (`ip link set NAME netns PID`); a cgroup needs a tree of
+// cgroups that one may write to.
+//
+// Used by EpollProcesses only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "foundation/base/result.h"
+
+namespace fairlead::runtime {
+
+// The last thing that a warden says, in one write.
+struct WardenReport {
+  int start_error = 0;       // errno, if the program could not be started; then the rest is empty
+  int status = 0;            // of the program, as waitpid tells it
+  bool left_behind = false;  // the kernel did not tell what is left, or let nobody kill it
+};
+
+// The program's outputs go to these; `report` is a pipe for the WardenReport. Gives the number of
+// the warden, a child of this process; stop_warden() makes it end the program.
+Result<pid_t> start_warden(const std::vector<std::string>& arguments, int output, int errors,
+                           int report);
+void stop_warden(pid_t warden);
+
+}  // namespace fairlead::runtime
