@@ -7,7 +7,7 @@
 #include "api/resource/schema/describe.h"
 #include "api/watchcache/stored_object.h"
 #include "features/networks/ipam/address_number.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_facts.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::sim {

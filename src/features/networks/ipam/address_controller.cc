@@ -5,10 +5,9 @@
 
 #include "features/networks/ipam/address_metrics.h"
 #include "features/networks/ipam/assignment_objects.h"
+#include "features/networks/ipam/assignment_writes.h"
 #include "features/networks/ipam/happenings.h"
-#include "features/networks/ipam/interlock_support.h"
 #include "foundation/base/log.h"
-#include "foundation/base/time_text.h"
 #include "foundation/runtime/scope.h"
 
 namespace fairlead::ipam {
@@ -17,7 +16,6 @@ using apimachinery::refuse;
 using apiserver::Answer;
 using apiserver::Change;
 using apiserver::WriteItem;
-using watchcache::ObjectRef;
 
 namespace {
 
@@ -28,28 +26,19 @@ constexpr std::size_t kBatch = 40;
 constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
 constexpr char kSubnetMark = '*';  // in no object's name
 
-// A rival may have given it addresses meanwhile, which must not be taken from it.
-bool is_as_decided_on(const Json& live, const Assignment& assignment) {
-  const Json* vni = wire::find(live, "status.addressVNI");
-  return wire::find_string(live, "metadata.uid") == assignment.uid &&
-         wire::find_string(live, "status.ipv4") == assignment.before.ipv4 &&
-         wire::find_string(live, "status.ipv6") == assignment.before.ipv6 &&
-         (vni && vni->is_number() ? vni->to_number<Vni>() : 0) == assignment.before.vni;
-}
-
 }  // namespace
 
-AddressController::AddressController(runtime::Runtime& runtime, NetworkIndex& index,
+AddressController::AddressController(runtime::Runtime& runtime, NetworkState& networks,
                                      apiserver::ObjectWriter& writer, client::EventRecorder& events,
                                      metrics::Registry& metrics,
                                      std::optional<client::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
-      index_(index),
+      networks_(networks),
       writer_(writer),
       events_(events),
       metrics_(std::make_unique<AddressMetrics>(metrics)),
       queue_(runtime, kBackoff, queue_metrics) {
-  index.listen(
+  networks.listen(
       {.attachment = [this](auto* before, auto* after) { notice_attachment(before, after); },
        .subnet = [this](auto* before, auto* after) { notice_subnet(before, after); },
        .lock = [this](auto* before, auto* after) { notice_lock(before, after); },
@@ -78,14 +67,15 @@ void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFac
   const bool matters = !before || !after || before->uid != after->uid ||
                        before->validated != after->validated || before->errors != after->errors;
   if (!matters) return;
-  for (const std::string& key : index_.attachments_of_subnet(known.key())) queue_.add(key);
+  for (const std::string& key : networks_.index().attachments_of_subnet(known.key()))
+    queue_.add(key);
   // Those of other namespaces are not judged by the transaction that removed it, and of others it
   // may have had room for only some.
   if (!after) look_at_waiting_subnets(known.vni);
 }
 
 void AddressController::look_at_waiting_subnets(Vni vni) {
-  for (const SubnetFacts& subnet : index_.subnets_of(vni))
+  for (const SubnetFacts& subnet : networks_.index().subnets_of(vni))
     if (!subnet.validated) queue_.add(kSubnetMark + subnet.key());
 }
 
@@ -97,11 +87,11 @@ void AddressController::notice_lock(const LockFacts* before, const LockFacts* af
   }
   wake(before->vni, before->ip);
   // With the last lock of its namespace a virtual network is free for another one.
-  if (!index_.holds_addresses(before->vni, before->namespace_name))
+  if (!networks_.ledger().holds_addresses(before->vni, before->namespace_name))
     look_at_waiting_subnets(before->vni);
   // If its attachment still is there, it needs its lock back.
   const std::string owner = before->namespace_name + "/" + before->owner_name;
-  if (const AttachmentFacts* attachment = index_.attachment(owner);
+  if (const AttachmentFacts* attachment = networks_.index().attachment(owner);
       attachment && attachment->uid == before->owner)
     queue_.add(owner);
 }
@@ -116,7 +106,7 @@ void AddressController::wake_claimants(const LockFacts& released) {
 void AddressController::wake(Vni vni, const Ip& freed) {
   if (auto wanting = waiting_for_.extract({vni, freed}))
     for (const std::string& key : wanting.mapped()) queue_.add(key);
-  for (const SubnetFacts& subnet : index_.subnets_of(vni)) {
+  for (const SubnetFacts& subnet : networks_.index().subnets_of(vni)) {
     const auto& block = subnet.block(freed.is_v4());
     if (block && block->contains(freed)) wake_one(subnet.key());
   }
@@ -128,8 +118,8 @@ void AddressController::wake_one(const std::string& subnet_key) {
   const auto waiting = waiting_.find(subnet_key);
   if (waiting == waiting_.end()) return;
   std::deque<std::string>& keys = waiting->second;
-  while (!keys.empty() && !index_.attachment(keys.front())) keys.pop_front();
-  const SubnetFacts* subnet = index_.subnet(subnet_key);
+  while (!keys.empty() && !networks_.index().attachment(keys.front())) keys.pop_front();
+  const SubnetFacts* subnet = networks_.index().subnet(subnet_key);
   if (!keys.empty() && subnet && has_room(*subnet)) {
     queue_.add(keys.front());
     woken_[subnet_key].insert(std::move(keys.front()));
@@ -150,11 +140,10 @@ bool AddressController::anybody_waits(const std::string& subnet_key) const {
   return waiting_.contains(subnet_key) || woken_.contains(subnet_key);
 }
 
-bool AddressController::has_room(const SubnetFacts& subnet) {
+bool AddressController::has_room(const SubnetFacts& subnet) const {
   for (const bool v4 : {true, false}) {
     const auto& block = subnet.block(v4);
-    if (block && !index_.taken(subnet.vni, v4).pick(usable_range(*block), [] { return 0; }))
-      return false;
+    if (block && !networks_.pool().has_free(subnet.vni, *block)) return false;
   }
   return true;
 }
@@ -163,10 +152,10 @@ void AddressController::enqueue_all() {
   waiting_.clear();
   woken_.clear();
   waiting_for_.clear();
-  for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects())
+  for (const auto& [key, object] : networks_.cache().of(networks_.attachments()).objects())
     queue_.add(key);
-  for (const auto& [key, object] : index_.cache().of(index_.subnets()).objects())
-    if (!index_.subnet(key)->validated) queue_.add(kSubnetMark + key);
+  for (const auto& [key, object] : networks_.cache().of(networks_.subnets()).objects())
+    if (!networks_.index().subnet(key)->validated) queue_.add(kSubnetMark + key);
 }
 
 std::size_t AddressController::waiting() const {
@@ -195,16 +184,28 @@ Task<void> AddressController::work() {
   }
 }
 
-std::shared_ptr<Assignment> AddressController::decide_on(const std::string& key) {
-  const AttachmentFacts* attachment = index_.attachment(key);
-  if (!attachment) return nullptr;
-  return std::make_shared<Assignment>(
-      decide(index_, *attachment, [this] { return runtime_.random(); }));
+Assignment AddressController::assign(const AttachmentFacts& attachment) {
+  Assignment assignment =
+      decide(networks_.records(), attachment, networks_.is_known(attachment.node),
+             [this] { return runtime_.random(); });
+  for (const auto* part : {&assignment.ipv4, &assignment.ipv6})
+    if (*part && (*part)->fresh) networks_.reserve(assignment.vni, (*part)->ip);
+  return assignment;
+}
+
+void AddressController::give_back(const Assignment& assignment) {
+  for (const auto* part : {&assignment.ipv4, &assignment.ipv6})
+    if (*part && (*part)->fresh) networks_.give_back(assignment.vni, (*part)->ip);
+}
+
+std::shared_ptr<Assignment> AddressController::assign(const std::string& key) {
+  const AttachmentFacts* attachment = networks_.index().attachment(key);
+  return attachment ? std::make_shared<Assignment>(assign(*attachment)) : nullptr;
 }
 
 // Nothing to write: what the attachment has is what it should have.
 bool AddressController::holds(const Assignment& assignment) const {
-  const AttachmentFacts* attachment = index_.attachment(assignment.attachment);
+  const AttachmentFacts* attachment = networks_.index().attachment(assignment.attachment);
   return assignment.vni != 0 && attachment->vni == assignment.vni &&
          attachment->ipv4 == text_of(assignment.ipv4) &&
          attachment->ipv6 == text_of(assignment.ipv6) && !assignment.needs_locks() &&
@@ -232,7 +233,7 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
     if (key.front() == kSubnetMark) {
       const Answer<> looked = co_await look_again_at_subnet(key.substr(1));
       finish(key, looked);
-    } else if (auto assignment = decide_on(key); assignment && !holds(*assignment)) {
+    } else if (auto assignment = assign(key); assignment && !holds(*assignment)) {
       batch.push_back(std::move(assignment));
       attachments.push_back(key);
     } else {
@@ -248,7 +249,7 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
     co_return;
   }
   for (const std::string& key : attachments) {
-    const auto assignment = decide_on(key);
+    const auto assignment = assign(key);
     outcome = Answer<>{};
     if (assignment) {
       outcome = co_await commit(Batch(1, assignment));
@@ -261,7 +262,8 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
 Task<Answer<>> AddressController::commit(Batch batch) {
   std::vector<WriteItem> items;
   for (const auto& assignment : batch)
-    for (WriteItem& item : items_for(assignment)) items.push_back(std::move(item));
+    for (WriteItem& item : writes_for(networks_, runtime_, assignment))
+      items.push_back(std::move(item));
   const Instant began = runtime_.now();
   const Answer<std::vector<apiserver::Written>> written =
       co_await writer_.write_all(std::move(items), false);
@@ -270,140 +272,9 @@ Task<Answer<>> AddressController::commit(Batch batch) {
   co_return Answer<>{};
 }
 
-std::vector<WriteItem> AddressController::items_for(const std::shared_ptr<Assignment>& assignment) {
-  std::vector<WriteItem> items;
-  for (const bool v4 : {true, false}) {
-    const auto& part = v4 ? assignment->ipv4 : assignment->ipv6;
-    if (part && part->lock_uid.empty()) items.push_back(lock_item(assignment, v4));
-  }
-  items.push_back(status_item(assignment));
-  for (const std::string& key : assignment->idle_locks) items.push_back(regain_item(key));
-  for (const std::string& key : assignment->unused_locks)
-    items.push_back(release_item(assignment, key));
-  const bool loses_address = assignment->vni == 0 && assignment->before.vni != 0;
-  if (loses_address)
-    for (const std::string& key : index_.locks_of(assignment->uid))
-      if (std::ranges::find(assignment->unused_locks, key) == assignment->unused_locks.end())
-        items.push_back(idle_item(key));
-  return items;
-}
-
-WriteItem AddressController::idle_item(const std::string& lock_key) {
-  const std::size_t slash = lock_key.find('/');
-  WriteItem item{.kind = &index_.locks(),
-                 .namespace_name = lock_key.substr(0, slash),
-                 .name = lock_key.substr(slash + 1)};
-  const std::string since =
-      std::to_string(runtime_.wall_now().time_since_epoch() / std::chrono::microseconds(1));
-  item.plan = [since](const Json* live) -> Answer<Change> {
-    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty())
-      return Change{.kind = Change::Kind::none};
-    Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
-    wire::member_object(wire::member_object(change.object.get_object(), "metadata"),
-                        "labels")[kIdleLabel] = since;
-    return change;
-  };
-  return item;
-}
-
-WriteItem AddressController::regain_item(const std::string& lock_key) {
-  const std::size_t slash = lock_key.find('/');
-  WriteItem item{.kind = &index_.locks(),
-                 .namespace_name = lock_key.substr(0, slash),
-                 .name = lock_key.substr(slash + 1)};
-  item.plan = [](const Json* live) -> Answer<Change> {
-    if (!live || !wire::find_string(*live, "metadata.deletionTimestamp").empty())
-      return Change{.kind = Change::Kind::none};
-    Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
-    JsonObject& labels =
-        wire::member_object(wire::member_object(change.object.get_object(), "metadata"), "labels");
-    labels.erase(kIdleLabel);
-    labels[kRegainedLabel] = "true";
-    return change;
-  };
-  return item;
-}
-
-WriteItem AddressController::lock_item(const std::shared_ptr<Assignment>& assignment, bool v4) {
-  WriteItem item{
-      .kind = &index_.locks(), .namespace_name = assignment->before.namespace_name, .create = true};
-  apiserver::WriteContext context{.kind = item.kind,
-                                  .namespace_name = item.namespace_name,
-                                  .tracked = false,
-                                  .now = runtime_.wall_now(),
-                                  .random = [this] { return runtime_.random(); }};
-  item.plan = [this, assignment, v4, context = std::move(context)](const Json*) -> Answer<Change> {
-    Answer<Change> change = apiserver::plan_create(context, lock_for(index_, *assignment, v4));
-    // The status is written in the same transaction and names the lock.
-    if (change)
-      (v4 ? assignment->ipv4 : assignment->ipv6)->lock_uid =
-          wire::find_string(change->object, "metadata.uid");
-    return change;
-  };
-  return item;
-}
-
-WriteItem AddressController::release_item(const std::shared_ptr<Assignment>& assignment,
-                                          const std::string& lock_key) {
-  const std::size_t slash = lock_key.find('/');
-  WriteItem item{.kind = &index_.locks(),
-                 .namespace_name = lock_key.substr(0, slash),
-                 .name = lock_key.substr(slash + 1)};
-  item.plan = [this, assignment, lock_key](const Json* live) -> Answer<Change> {
-    const LockFacts* lock = index_.lock(lock_key);
-    const ObjectRef owner = index_.cache().of(index_.attachments()).find(assignment->attachment);
-    if (!live || !lock || !owner || lock->owner != owner->uid || !lock->awaits.empty())
-      return Change{.kind = Change::Kind::none};
-    const Json attachment = owner->decode();
-    const NodesToAwait nodes = nodes_to_await(index_, lock->vni, attachment);
-    if (nodes.nobody()) return Change{.kind = Change::Kind::erase};
-    return Change{.kind = Change::Kind::put,
-                  .object = released_lock(wire::copy_beside(*live), *lock, attachment, nodes,
-                                          runtime_.wall_now())};
-  };
-  return item;
-}
-
-WriteItem AddressController::status_item(const std::shared_ptr<Assignment>& assignment) {
-  const std::size_t slash = assignment->attachment.find('/');
-  WriteItem item{.kind = &index_.attachments(),
-                 .namespace_name = assignment->attachment.substr(0, slash),
-                 .name = assignment->attachment.substr(slash + 1)};
-  // Only while the subnet is the one that was decided on.
-  const ObjectRef subnet = index_.cache().of(index_.subnets()).find(assignment->subnet);
-  const store::Revision decided_on = subnet ? subnet->place.revision : 0;
-  const std::size_t subnet_slash = assignment->subnet.find('/');
-  item.conditions.push_back(
-      {watchcache::store_key(index_.subnets(), assignment->subnet.substr(0, subnet_slash),
-                             assignment->subnet.substr(subnet_slash + 1)),
-       decided_on});
-  apiserver::WriteContext context{.kind = item.kind,
-                                  .namespace_name = item.namespace_name,
-                                  .name = item.name,
-                                  .subresource = "status",
-                                  .tracked = false,
-                                  .now = runtime_.wall_now()};
-  item.plan = [this, assignment, decided_on,
-               context = std::move(context)](const Json* live) -> Answer<Change> {
-    const ObjectRef now = index_.cache().of(index_.subnets()).find(assignment->subnet);
-    const bool current = live && is_as_decided_on(*live, *assignment) &&
-                         (now ? now->place.revision : 0) == decided_on;
-    if (!current)
-      return refuse(apimachinery::conflict(apimachinery::group_resource(*context.kind),
-                                           context.name, "decided on what has changed since"));
-    assignment->spec_written = write_time(*live, "spec");
-    const Json* contention = wire::find(*live, "status.addressContention");
-    assignment->contended = contention && contention->is_bool() && contention->get_bool();
-    Json object = wire::copy_beside(*live);
-    fill_status(object, *assignment);
-    return apiserver::plan_update(context, live, std::move(object));
-  };
-  return item;
-}
-
 void AddressController::settle(const Assignment& assignment, bool written) {
   if (!written) {
-    unreserve(index_, assignment);
+    give_back(assignment);
     wake_one(assignment.subnet);
     return;
   }
@@ -411,20 +282,21 @@ void AddressController::settle(const Assignment& assignment, bool written) {
   if (const auto happening = happening_of(assignment)) events_.record(*happening);
   if (assignment.exhausted || !assignment.wanted.empty()) wait_for_address(assignment);
   wake_one(assignment.subnet);
-  const bool fresh = (assignment.ipv4 && assignment.ipv4->reserved) ||
-                     (assignment.ipv6 && assignment.ipv6->reserved);
+  const bool fresh =
+      (assignment.ipv4 && assignment.ipv4->fresh) || (assignment.ipv6 && assignment.ipv6->fresh);
   if (!fresh) return;
   metrics_->assigned(assignment.spec_written, assignment.subnet_written, assignment.contended,
                      runtime_.wall_now());
 }
 
 void AddressController::wait_for_address(const Assignment& assignment) {
-  const AttachmentFacts* attachment = index_.attachment(assignment.attachment);
+  const AttachmentFacts* attachment = networks_.index().attachment(assignment.attachment);
   if (!attachment) return;
-  const SubnetFacts* subnet = index_.subnet(assignment.subnet);
+  const SubnetFacts* subnet = networks_.index().subnet(assignment.subnet);
   for (const Ip& ip : assignment.wanted) {
     // Freed while we wrote that it is taken: nobody would tell us again.
-    if (subnet && !index_.lock_at(subnet->vni, ip)) return queue_.add(assignment.attachment);
+    if (subnet && !networks_.ledger().lock_at(subnet->vni, ip))
+      return queue_.add(assignment.attachment);
     waiting_for_[{subnet ? subnet->vni : 0, ip}].insert(assignment.attachment);
   }
   if (!assignment.exhausted) return;
@@ -436,15 +308,15 @@ void AddressController::wait_for_address(const Assignment& assignment) {
 
 // Any write by the server itself makes SubnetInterlock judge one that waits.
 Task<Answer<>> AddressController::look_again_at_subnet(std::string key) {
-  const SubnetFacts* subnet = index_.subnet(key);
+  const SubnetFacts* subnet = networks_.index().subnet(key);
   if (!subnet || subnet->validated) co_return Answer<>{};
-  std::vector<SubnetFacts> others = index_.subnets_of(subnet->vni);
+  std::vector<SubnetFacts> others = networks_.index().subnets_of(subnet->vni);
   std::erase_if(others, [&key](const SubnetFacts& other) { return other.key() == key; });
   const std::vector<std::string> errors =
-      conflicts(*subnet, others, index_.namespaces_holding(subnet->vni));
+      conflicts(*subnet, others, networks_.ledger().namespaces_holding(subnet->vni));
   if (!errors.empty() && errors == subnet->errors) co_return Answer<>{};
   WriteItem item{
-      .kind = &index_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
+      .kind = &networks_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
   item.plan = [](const Json* live) -> Answer<Change> {
     if (!live) return Change{.kind = Change::Kind::none};
     return Change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};

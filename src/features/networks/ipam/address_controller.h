@@ -2,7 +2,8 @@
 // were created (AddressInterlock), and keeps what they have in order: subnets come and go, locks
 // are lost.
 //
-// Follows the NetworkIndex, decides (assignment.h), and writes many assignments in one transaction:
+// Follows the NetworkState, decides (assignment.h), and writes many assignments in one transaction
+// (assignment_writes.h):
 // for each the new IPLocks, the attachment's status with addresses, MAC and lock UIDs, on condition
 // that its Subnet is unchanged. So an address in a status is always locked, a lock always belongs
 // to somebody, and any number of controllers may run at once: a rival's commit makes ours fail, and
@@ -24,7 +25,7 @@
 #include "api/client/event_recorder.h"
 #include "api/client/work_queue.h"
 #include "features/networks/ipam/assignment.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/runtime.h"
 
@@ -34,8 +35,9 @@ struct AddressMetrics;
 
 class AddressController {
  public:
-  AddressController(runtime::Runtime& runtime, NetworkIndex& index, apiserver::ObjectWriter& writer,
-                    client::EventRecorder& events, metrics::Registry& metrics,
+  AddressController(runtime::Runtime& runtime, NetworkState& networks,
+                    apiserver::ObjectWriter& writer, client::EventRecorder& events,
+                    metrics::Registry& metrics,
                     std::optional<client::WorkQueueMetrics> queue_metrics = {});
   ~AddressController();
 
@@ -47,7 +49,10 @@ class AddressController {
   // Whether some wait for an address of that subnet, or are about to take one they were woken for.
   bool anybody_waits(const std::string& subnet_key) const;
 
-  // What came of an assignment: tells of it, or gives back what it had reserved.
+  // Decides, and reserves the addresses it picked, so that the next decision sees them taken. Once
+  // it is known what came of it, settle() must be called.
+  Assignment assign(const AttachmentFacts& attachment);
+  // What came of an assignment: tells of it, or gives back what was reserved for it.
   void settle(const Assignment& assignment, bool written);
 
  private:
@@ -62,25 +67,19 @@ class AddressController {
   void wake_claimants(const LockFacts& released);
   void look_at_waiting_subnets(Vni vni);
   void no_longer_waits(const std::string& subnet_key, const std::string& attachment_key);
-  bool has_room(const SubnetFacts& subnet);
+  bool has_room(const SubnetFacts& subnet) const;
 
   Task<void> work();
   Task<void> handle(std::vector<std::string> keys);
-  std::shared_ptr<Assignment> decide_on(const std::string& key);
+  std::shared_ptr<Assignment> assign(const std::string& key);  // null: it is gone
+  void give_back(const Assignment& assignment);
   bool holds(const Assignment& assignment) const;
   Task<apiserver::Answer<>> commit(Batch batch);
   Task<apiserver::Answer<>> look_again_at_subnet(std::string key);
-  std::vector<apiserver::WriteItem> items_for(const std::shared_ptr<Assignment>& assignment);
-  apiserver::WriteItem lock_item(const std::shared_ptr<Assignment>& assignment, bool v4);
-  apiserver::WriteItem release_item(const std::shared_ptr<Assignment>& assignment,
-                                    const std::string& lock_key);
-  apiserver::WriteItem idle_item(const std::string& lock_key);
-  apiserver::WriteItem regain_item(const std::string& lock_key);
-  apiserver::WriteItem status_item(const std::shared_ptr<Assignment>& assignment);
   void wait_for_address(const Assignment& assignment);
 
   runtime::Runtime& runtime_;
-  NetworkIndex& index_;
+  NetworkState& networks_;
   apiserver::ObjectWriter& writer_;
   client::EventRecorder& events_;
   std::unique_ptr<AddressMetrics> metrics_;

@@ -65,7 +65,7 @@ class AddressInterlock::Reservation final : public Hold {
 };
 
 Answer<> AddressInterlock::admit(const Proposal& proposal, store::Transaction& transaction) {
-  if (&proposal.kind != &index_.attachments() || !proposal.desired) return {};
+  if (&proposal.kind != &networks_.attachments() || !proposal.desired) return {};
   if (!proposal.live) {
     give(proposal, transaction);
   } else if (proposal.attributes) {
@@ -78,7 +78,7 @@ void AddressInterlock::give(const Proposal& proposal, store::Transaction& transa
   if (proposal.together > kMostTogether) return;
   const AttachmentFacts attachment = facts_of(proposal);
   if (addresses_.anybody_waits(attachment.subnet_key())) return;
-  Assignment decided = decide(index_, attachment, [this] { return runtime_.random(); });
+  Assignment decided = addresses_.assign(attachment);
   if (decided.vni == 0) return;
 
   auto reservation = std::make_unique<Reservation>(addresses_, std::move(decided));
@@ -96,19 +96,18 @@ void AddressInterlock::give(const Proposal& proposal, store::Transaction& transa
 // Only while the subnet is the one that was decided on.
 void AddressInterlock::compare_subnet(const Assignment& assignment,
                                       store::Transaction& transaction) const {
-  const watchcache::ObjectRef subnet = index_.cache().of(index_.subnets()).find(assignment.subnet);
-  std::string key = watchcache::store_key(index_.subnets(), subnet->namespace_name, subnet->name);
+  const watchcache::ObjectRef subnet =
+      networks_.cache().of(networks_.subnets()).find(assignment.subnet);
+  std::string key =
+      watchcache::store_key(networks_.subnets(), subnet->namespace_name, subnet->name);
   if (!store::compares(transaction, key))
     transaction.compares.push_back({std::move(key), subnet->place.revision});
 }
 
 void AddressInterlock::add_lock(Assignment& assignment, bool v4,
                                 store::Transaction& transaction) const {
-  Json lock = lock_for(index_, assignment, v4);
-  apiserver::complete_new(index_.locks(), lock, runtime_.wall_now(),
-                          [this] { return runtime_.random(); });
-  (v4 ? assignment.ipv4 : assignment.ipv6)->lock_uid = wire::find_string(lock, "metadata.uid");
-  std::string key = watchcache::store_key(index_.locks(), assignment.before.namespace_name,
+  const Json lock = new_lock(networks_, runtime_, assignment, v4);
+  std::string key = watchcache::store_key(networks_.locks(), assignment.before.namespace_name,
                                           wire::find_string(lock, "metadata.name"));
   transaction.compares.push_back({key, 0});
   transaction.operations.push_back(

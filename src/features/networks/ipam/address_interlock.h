@@ -9,15 +9,16 @@
 
 #include "api/apiserver/object_writer.h"
 #include "features/networks/ipam/address_controller.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
 
 class AddressInterlock final : public apiserver::Admission {
  public:
-  AddressInterlock(runtime::Runtime& runtime, NetworkIndex& index, AddressController& addresses)
-      : runtime_(runtime), index_(index), addresses_(addresses) {}
+  AddressInterlock(runtime::Runtime& runtime, const NetworkState& networks,
+                   AddressController& addresses)
+      : runtime_(runtime), networks_(networks), addresses_(addresses) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
@@ -28,7 +29,7 @@ class AddressInterlock final : public apiserver::Admission {
   void compare_subnet(const Assignment& assignment, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;
-  NetworkIndex& index_;
+  const NetworkState& networks_;
   AddressController& addresses_;
 };
 

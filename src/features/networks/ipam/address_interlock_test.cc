@@ -71,7 +71,7 @@ TEST(AddressInterlock, TheAnswerHasTheAddressesAndTheirLocksExist) {
     ASSERT_TRUE(owners) << wire::encode_json(lock);
     EXPECT_EQ(text(owners->get_array().at(0), "uid"), text(made, "metadata.uid"));
   }
-  EXPECT_EQ(cluster.networks.index().attachment("default/a")->vni, 7u);
+  EXPECT_EQ(cluster.networks.state().index().attachment("default/a")->vni, 7u);
 }
 
 TEST(AddressInterlock, WhatCannotBeGivenAtOnceIsLeftToTheController) {

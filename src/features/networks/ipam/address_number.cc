@@ -25,4 +25,11 @@ AddressRange usable_range(const Cidr& block) {
   return {first + 2, block.base().is_v4() ? last - 1 : last};
 }
 
+bool is_usable(const Cidr& block, const Ip& ip) {
+  if (ip.is_v4() != block.base().is_v4() || !block.contains(ip)) return false;
+  const AddressRange range = usable_range(block);
+  const AddressNumber number = number_of(ip);
+  return number >= range.first && number <= range.last;
+}
+
 }  // namespace fairlead::ipam

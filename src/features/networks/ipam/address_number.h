@@ -21,5 +21,6 @@ struct AddressRange {
 // network itself; in IPv6 the routers' anycast address), the second (where people put the gateway)
 // and, in IPv4, the last (broadcast). Blocks of up to four addresses are used whole.
 AddressRange usable_range(const Cidr& block);
+bool is_usable(const Cidr& block, const Ip& ip);
 
 }  // namespace fairlead::ipam

@@ -1,16 +1,16 @@
-// Which addresses one attachment is to have: a decision on the NetworkIndex, without I/O.
+// Which addresses one attachment is to have: a decision on the NetworkRecords. Pure: the same
+// records, attachment and random bits give the same assignment, and nothing is changed by it.
 //
 // What it has and may keep, it keeps: an address never changes under its user unless its subnet
-// does. A lock that was lost is made again. Locks that it owns and does not use are let go. Picked
-// addresses are reserved in the index at once, so that the next decision sees them taken;
-// unreserve() gives back what was not written in the end.
+// does. A lock that was lost is made again. Locks that it owns and does not use are let go.
+// Addresses that are picked stay free until somebody reserves them (AddressController::assign).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_records.h"
 #include "foundation/base/ids.h"
 
 namespace fairlead::ipam {
@@ -18,8 +18,8 @@ namespace fairlead::ipam {
 // One family's part.
 struct Assigned {
   Ip ip;
-  std::string lock_uid;   // empty: the lock is still to be made
-  bool reserved = false;  // by this decision
+  std::string lock_uid;  // empty: the lock is still to be made
+  bool fresh = false;    // it is taken from the free ones
 };
 
 struct Assignment {
@@ -47,8 +47,8 @@ struct Assignment {
   }
 };
 
-Assignment decide(NetworkIndex& index, const AttachmentFacts& attachment, const RandomBits& random);
-
-void unreserve(NetworkIndex& index, const Assignment& assignment);
+// `node_known`: an agent has reported from the node of the attachment.
+Assignment decide(const NetworkRecords& networks, const AttachmentFacts& attachment,
+                  bool node_known, const RandomBits& random);
 
 }  // namespace fairlead::ipam

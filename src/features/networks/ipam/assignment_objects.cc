@@ -1,5 +1,6 @@
 #include "features/networks/ipam/assignment_objects.h"
 
+#include "api/apiserver/write_plan.h"
 #include "api/resource/networks/ip_lock.h"
 
 namespace fairlead::ipam {
@@ -11,6 +12,24 @@ void set_or_erase(JsonObject& object, std::string_view name, std::string_view va
   } else {
     object[name] = value;
   }
+}
+
+// As somebody would create it.
+Json lock_of(const NetworkState& networks, const Assignment& assignment, const Ip& ip) {
+  const AttachmentFacts& owner = assignment.before;
+  return {{"apiVersion", networks.locks().api_version()},
+          {"kind", networks.locks().kind},
+          {"metadata",
+           {{"name", resource::ip_lock_name(assignment.vni, ip)},
+            {"namespace", owner.namespace_name},
+            {"finalizers", JsonArray{Json(kQuarantineFinalizer)}},
+            {"ownerReferences", JsonArray{{{"apiVersion", networks.attachments().api_version()},
+                                           {"kind", networks.attachments().kind},
+                                           {"name", owner.name},
+                                           {"uid", owner.uid},
+                                           {"controller", true},
+                                           {"blockOwnerDeletion", false}}}}}},
+          {"spec", {{"subnetName", owner.subnet}}}};
 }
 
 }  // namespace
@@ -47,22 +66,14 @@ void fill_status(Json& attachment, const Assignment& assignment) {
   if (errors.empty()) status.erase("errors");
 }
 
-Json lock_for(const NetworkIndex& index, const Assignment& assignment, bool v4) {
-  const Ip ip = v4 ? assignment.ipv4->ip : assignment.ipv6->ip;
-  const AttachmentFacts& owner = assignment.before;
-  return {{"apiVersion", index.locks().api_version()},
-          {"kind", index.locks().kind},
-          {"metadata",
-           {{"name", resource::ip_lock_name(assignment.vni, ip)},
-            {"namespace", owner.namespace_name},
-            {"finalizers", JsonArray{Json(kQuarantineFinalizer)}},
-            {"ownerReferences", JsonArray{{{"apiVersion", index.attachments().api_version()},
-                                           {"kind", index.attachments().kind},
-                                           {"name", owner.name},
-                                           {"uid", owner.uid},
-                                           {"controller", true},
-                                           {"blockOwnerDeletion", false}}}}}},
-          {"spec", {{"subnetName", owner.subnet}}}};
+Json new_lock(const NetworkState& networks, runtime::Runtime& runtime, Assignment& assignment,
+              bool v4) {
+  Assigned& part = *(v4 ? assignment.ipv4 : assignment.ipv6);
+  Json lock = lock_of(networks, assignment, part.ip);
+  apiserver::complete_new(networks.locks(), lock, runtime.wall_now(),
+                          [&runtime] { return runtime.random(); });
+  part.lock_uid = wire::find_string(lock, "metadata.uid");
+  return lock;
 }
 
 }  // namespace fairlead::ipam

@@ -1,10 +1,12 @@
-// An assignment as it is written: the status of its attachment, and its locks. Pure.
+// An assignment as it is written: the status of its attachment, and its locks.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "features/networks/ipam/assignment.h"
+#include "features/networks/ipam/network_state.h"
+#include "foundation/runtime/runtime.h"
 #include "foundation/wire/json.h"
 
 namespace fairlead::ipam {
@@ -15,7 +17,8 @@ std::string text_of(const std::optional<Assigned>& part);
 // Section status.address as the assignment wants it; the other sections stay.
 void fill_status(Json& attachment, const Assignment& assignment);
 
-// The lock of one family's address, as somebody would create it.
-Json lock_for(const NetworkIndex& index, const Assignment& assignment, bool v4);
+// The lock of one family's address, whole. The assignment has its UID from then on, for the status.
+Json new_lock(const NetworkState& networks, runtime::Runtime& runtime, Assignment& assignment,
+              bool v4);
 
 }  // namespace fairlead::ipam

@@ -38,7 +38,7 @@ std::optional<Happening> happening_of(const Assignment& assignment) {
   }
   std::string addresses;
   for (const auto* part : {&assignment.ipv4, &assignment.ipv6}) {
-    if (!*part || !(*part)->reserved) continue;
+    if (!*part || !(*part)->fresh) continue;
     addresses += (addresses.empty() ? "" : " and ") +
                  std::string((*part)->ip.is_v4() ? "IPv4" : "IPv6") + " address " +
                  (*part)->ip.to_string();

@@ -33,24 +33,24 @@ Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
   return lock;
 }
 
-NodesToAwait nodes_to_await(const NetworkIndex& index, Vni vni, const Json& attachment) {
+NodesToAwait nodes_to_await(const NetworkState& networks, Vni vni, const Json& attachment) {
   NodesToAwait nodes;
   std::set<std::string> concerned;
   if (!write_time(attachment, "status.impl").empty()) {
-    concerned = index.carriers(vni);
-    nodes.decided = index.cache().revision();
+    concerned = networks.records().carriers(vni);
+    nodes.decided = networks.cache().revision();
   }
   concerned.emplace(wire::find_string(attachment, "spec.node"));
-  const watchcache::KindCache& reports = index.cache().of(index.reports());
+  const watchcache::KindCache& reports = networks.cache().of(networks.reports());
   for (const std::string& name : concerned)
     (reports.find(name) ? nodes.reporting : nodes.silent).insert(name);
   return nodes;
 }
 
-void compare_silent(const NetworkIndex& index, const std::set<std::string>& silent,
+void compare_silent(const NetworkState& networks, const std::set<std::string>& silent,
                     store::Transaction& transaction) {
   for (const std::string& name : silent) {
-    std::string key = watchcache::store_key(index.reports(), "", name);
+    std::string key = watchcache::store_key(networks.reports(), "", name);
     if (!store::compares(transaction, key)) transaction.compares.push_back({std::move(key), 0});
   }
 }

@@ -8,7 +8,7 @@
 #include "api/apimachinery/status.h"
 #include "api/resource/timestamp.h"
 #include "api/store/store.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/wire/json.h"
 
 namespace fairlead::ipam {
@@ -30,7 +30,7 @@ struct NodesToAwait {
   // The address is free at once. Not if somebody may have come since: they would be found later.
   bool nobody() const { return reporting.empty() && decided == 0; }
 };
-NodesToAwait nodes_to_await(const NetworkIndex& index, Vni vni, const Json& attachment);
+NodesToAwait nodes_to_await(const NetworkState& networks, Vni vni, const Json& attachment);
 
 // The lock as it is once its attachment is gone: marked for deletion, waiting for `nodes`. What an
 // attachment without an address lets go was released when it lost the address (kIdleLabel).
@@ -38,7 +38,7 @@ Json released_lock(Json lock, const LockFacts& facts, const Json& attachment,
                    const NodesToAwait& nodes, resource::Moment now);
 
 // The commit fails when a node of these has made its report meanwhile.
-void compare_silent(const NetworkIndex& index, const std::set<std::string>& silent,
+void compare_silent(const NetworkState& networks, const std::set<std::string>& silent,
                     store::Transaction& transaction);
 
 }  // namespace fairlead::ipam

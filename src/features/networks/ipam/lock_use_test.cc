@@ -138,9 +138,11 @@ TEST(LocksInUse, ThoseRegainedCountAsLatecomers) {
   world.attach("a");
   const store::Revision after = world.cache.revision() + 1;
   world.remove("default/subnets/s");
-  EXPECT_EQ(world.networks.index().came_between(7, before, after), std::set<std::string>{"n1"});
+  EXPECT_EQ(world.networks.state().records().came_between(7, before, after),
+            std::set<std::string>{"n1"});
   world.subnet("default", "s");
-  EXPECT_EQ(world.networks.index().came_between(7, before, after), std::set<std::string>{"n1"});
+  EXPECT_EQ(world.networks.state().records().came_between(7, before, after),
+            std::set<std::string>{"n1"});
 }
 
 // A virtual network stays its namespace's while that has addresses in it: another namespace's

@@ -28,17 +28,17 @@ Number number(std::string_view text) {
 
 }  // namespace
 
-QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                                    apiserver::ObjectWriter& writer,
                                    std::optional<client::WorkQueueMetrics> queue_metrics)
-    : runtime_(runtime), index_(index), writer_(writer), queue_(runtime, {}, queue_metrics) {
-  index.cache().on_reset([this] { rebuild(); });
-  index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == &index_.reports()) notice_report(event);
-    if (&kind != &index_.locks()) return;
+    : runtime_(runtime), networks_(networks), writer_(writer), queue_(runtime, {}, queue_metrics) {
+  networks.cache().on_reset([this] { rebuild(); });
+  networks.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
+    if (&kind == &networks_.reports()) notice_report(event);
+    if (&kind != &networks_.locks()) return;
     if (!event.after()) latecomers_.erase(event.before()->key());
     if (!event.after() || !event.after()->deleting) return;
-    const LockFacts* lock = index_.lock(event.after()->key());
+    const LockFacts* lock = networks_.ledger().lock(event.after()->key());
     if (!lock) return;
     note_latecomers(*lock);
     consider(*lock);
@@ -75,19 +75,19 @@ void QuarantineKeeper::notice_report(const watchcache::Event& event) {
   }
   // Reports are frequent, and each is about few of the networks.
   const bool of_own = !before || !after || before->own != after->own;
-  for (const Vni vni : index_.networks_with_released()) {
+  for (const Vni vni : networks_.ledger().networks_with_released()) {
     if (!of_own && before->at(vni) == after->at(vni)) continue;
-    for (const LockFacts* lock : index_.released(vni))
+    for (const LockFacts* lock : networks_.ledger().released(vni))
       if (concerns(*lock, name)) consider(*lock);
   }
 }
 
 void QuarantineKeeper::rebuild() {
   applied_.clear();
-  for (const auto& [name, report] : index_.cache().of(index_.reports()).objects())
+  for (const auto& [name, report] : networks_.cache().of(networks_.reports()).objects())
     applied_[name] = applied_by(*report);
   latecomers_.clear();
-  for (const LockFacts* lock : index_.released(0)) {
+  for (const LockFacts* lock : networks_.ledger().released(0)) {
     note_latecomers(*lock);
     consider(*lock);
   }
@@ -97,7 +97,8 @@ void QuarantineKeeper::rebuild() {
 void QuarantineKeeper::note_latecomers(const LockFacts& lock) {
   if (lock.decided == 0) latecomers_.erase(lock.key());
   if (lock.decided == 0 || latecomers_.contains(lock.key())) return;
-  std::set<std::string> nodes = index_.came_between(lock.vni, lock.decided, lock.released);
+  std::set<std::string> nodes =
+      networks_.records().came_between(lock.vni, lock.decided, lock.released);
   for (const std::string& node : lock.awaits) nodes.erase(node);
   if (!nodes.empty()) latecomers_.emplace(lock.key(), std::move(nodes));
 }
@@ -120,8 +121,8 @@ bool QuarantineKeeper::dropped(const std::string& node, const LockFacts& lock) c
   const Applied& applied = reports->second;
   if (node == lock.node) return applied.own >= lock.released_at;
   if (applied.at(lock.vni).first >= lock.released_at) return true;
-  if (index_.has_attachments(node, lock.vni)) return false;
-  return index_.last_loss(node, lock.vni) <= applied.own;
+  if (networks_.index().has_attachments(node, lock.vni)) return false;
+  return networks_.records().last_loss(node, lock.vni) <= applied.own;
 }
 
 std::set<std::string> QuarantineKeeper::still_awaited(const LockFacts& lock) const {
@@ -156,7 +157,7 @@ std::vector<std::string> QuarantineKeeper::reporting_nodes() const {
 }
 
 Task<Result<>> QuarantineKeeper::forget_node(std::string node) {
-  apiserver::WriteItem item{.kind = &index_.reports(), .namespace_name = {}, .name = node};
+  apiserver::WriteItem item{.kind = &networks_.reports(), .namespace_name = {}, .name = node};
   item.plan = [](const Json* live) -> Answer<Change> {
     return Change{.kind = live ? Change::Kind::erase : Change::Kind::none};
   };
@@ -186,11 +187,11 @@ Task<void> QuarantineKeeper::work() {
 
 Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
   const std::size_t slash = lock_key.find('/');
-  apiserver::WriteItem item{.kind = &index_.locks(),
+  apiserver::WriteItem item{.kind = &networks_.locks(),
                             .namespace_name = lock_key.substr(0, slash),
                             .name = lock_key.substr(slash + 1)};
   item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
-    const LockFacts* lock = index_.lock(lock_key);
+    const LockFacts* lock = networks_.ledger().lock(lock_key);
     if (!live || !lock || !over(*lock)) return Change{.kind = Change::Kind::none};
     return Change{.kind = Change::Kind::erase};
   };
@@ -208,7 +209,7 @@ Task<void> QuarantineKeeper::shorten_lists() {
   for (;;) {
     if (!co_await runtime::sleep(runtime_, kShorteningInterval)) co_return;
     std::vector<std::string> keys;
-    for (const LockFacts* lock : index_.released(0))
+    for (const LockFacts* lock : networks_.ledger().released(0))
       if (!lock->awaits.empty() && waits_for_fewer(*lock)) keys.push_back(lock->key());
     for (const std::string& key : keys) {
       const Answer<> written = co_await wait_for_fewer(key);
@@ -221,11 +222,11 @@ Task<void> QuarantineKeeper::shorten_lists() {
 
 Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
   const std::size_t slash = lock_key.find('/');
-  apiserver::WriteItem item{.kind = &index_.locks(),
+  apiserver::WriteItem item{.kind = &networks_.locks(),
                             .namespace_name = lock_key.substr(0, slash),
                             .name = lock_key.substr(slash + 1)};
   item.plan = [this, lock_key](const Json* live) -> Answer<Change> {
-    const LockFacts* lock = index_.lock(lock_key);
+    const LockFacts* lock = networks_.ledger().lock(lock_key);
     if (!live || !lock || !lock->deleting) return Change{.kind = Change::Kind::none};
     const std::set<std::string> awaited = still_awaited(*lock);
     if (awaited.empty() || !waits_for_fewer(*lock)) return Change{.kind = Change::Kind::none};

@@ -18,14 +18,14 @@
 
 #include "api/apiserver/object_writer.h"
 #include "api/client/work_queue.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
 
 class QuarantineKeeper {
  public:
-  QuarantineKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+  QuarantineKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                    apiserver::ObjectWriter& writer,
                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
 
@@ -66,7 +66,7 @@ class QuarantineKeeper {
   Task<void> shorten_lists();
 
   runtime::Runtime& runtime_;
-  const NetworkIndex& index_;
+  const NetworkState& networks_;
   apiserver::ObjectWriter& writer_;
   std::map<std::string, Applied, std::less<>> applied_;  // by node
   // By key of a released lock: nodes that came into the network after its list was decided and

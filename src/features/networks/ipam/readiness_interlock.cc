@@ -7,10 +7,10 @@
 
 namespace fairlead::ipam {
 
-AgentWord agent_word(const NetworkIndex& index, std::string_view node) {
-  const watchcache::ObjectRef report = index.cache().of(index.reports()).find(node);
+AgentWord agent_word(const NetworkState& networks, std::string_view node) {
+  const watchcache::ObjectRef report = networks.cache().of(networks.reports()).find(node);
   if (!report) return {.state = AgentWord::State::unknown, .silent_since = {}};
-  const std::string& since = report->fields[index.silent_since_field()];
+  const std::string& since = report->fields[networks.silent_since_field()];
   return {.state = since.empty() ? AgentWord::State::present : AgentWord::State::silent,
           .silent_since = since};
 }
@@ -30,10 +30,10 @@ class ReadinessInterlock::Tale final : public Hold {
 };
 
 apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::Transaction&) {
-  if (&proposal.kind != &index_.attachments() || !proposal.desired) return {};
+  if (&proposal.kind != &networks_.attachments() || !proposal.desired) return {};
   Json& desired = *proposal.desired;
   const resource::Condition ready =
-      ready_condition(desired, agent_word(index_, wire::find_string(desired, "spec.node")));
+      ready_condition(desired, agent_word(networks_, wire::find_string(desired, "spec.node")));
   resource::set_condition(desired, ready, runtime_.wall_now());
   std::vector<client::Happening> happenings = happenings_of(proposal.live, desired);
   if (!happenings.empty())

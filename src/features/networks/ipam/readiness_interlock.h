@@ -9,27 +9,27 @@
 
 #include "api/apiserver/object_writer.h"
 #include "api/client/event_recorder.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "features/networks/ipam/readiness.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
 
 // What the NodeReport of that node says.
-AgentWord agent_word(const NetworkIndex& index, std::string_view node);
+AgentWord agent_word(const NetworkState& networks, std::string_view node);
 
 class ReadinessInterlock final : public apiserver::Admission {
  public:
-  ReadinessInterlock(runtime::Runtime& runtime, const NetworkIndex& index,
+  ReadinessInterlock(runtime::Runtime& runtime, const NetworkState& networks,
                      client::EventRecorder& events)
-      : runtime_(runtime), index_(index), events_(events) {}
+      : runtime_(runtime), networks_(networks), events_(events) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
   class Tale;
 
   runtime::Runtime& runtime_;
-  const NetworkIndex& index_;
+  const NetworkState& networks_;
   client::EventRecorder& events_;
 };
 

@@ -25,17 +25,17 @@ std::size_t place_of(const resource::Kind& kind, std::string_view path) {
 
 }  // namespace
 
-ReadinessKeeper::ReadinessKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+ReadinessKeeper::ReadinessKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                                  apiserver::ObjectWriter& writer)
     : runtime_(runtime),
-      index_(index),
+      networks_(networks),
       writer_(writer),
-      node_field_(place_of(index.attachments(), "spec.node")),
-      vni_field_(place_of(index.attachments(), "status.addressVNI")) {
-  index.cache().on_reset([this] { rebuild(); });
-  index.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == &index_.reports()) notice_report(event);
-    if (&kind == &index_.attachments() && event.after()) notice_attachment(*event.after());
+      node_field_(place_of(networks.attachments(), "spec.node")),
+      vni_field_(place_of(networks.attachments(), "status.addressVNI")) {
+  networks.cache().on_reset([this] { rebuild(); });
+  networks.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
+    if (&kind == &networks_.reports()) notice_report(event);
+    if (&kind == &networks_.attachments() && event.after()) notice_attachment(*event.after());
   });
 }
 
@@ -45,7 +45,7 @@ void ReadinessKeeper::look_at(const std::string& node) {
 
 void ReadinessKeeper::notice_report(const watchcache::Event& event) {
   const Object *before = event.before().get(), *after = event.after().get();
-  const std::size_t field = index_.silent_since_field();
+  const std::size_t field = networks_.silent_since_field();
   const bool same = before && after && before->fields[field] == after->fields[field];
   if (!same) look_at((after ? after : before)->name);
 }
@@ -54,12 +54,12 @@ void ReadinessKeeper::notice_report(const watchcache::Event& event) {
 void ReadinessKeeper::notice_attachment(const Object& attachment) {
   if (attachment.fields[vni_field_].empty()) return;
   const std::string& node = attachment.fields[node_field_];
-  if (told_state(attachment.json) != agent_word(index_, node).state) look_at(node);
+  if (told_state(attachment.json) != agent_word(networks_, node).state) look_at(node);
 }
 
 void ReadinessKeeper::rebuild() {
   nodes_.clear();
-  for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects()) {
+  for (const auto& [key, object] : networks_.cache().of(networks_.attachments()).objects()) {
     notice_attachment(*object);
     if (!tells_readiness(object->json)) look_at(object->fields[node_field_]);
   }
@@ -67,7 +67,7 @@ void ReadinessKeeper::rebuild() {
 
 std::vector<std::string> ReadinessKeeper::attachments_on(const std::set<std::string>& nodes) const {
   std::vector<std::string> keys;
-  for (const auto& [key, object] : index_.cache().of(index_.attachments()).objects())
+  for (const auto& [key, object] : networks_.cache().of(networks_.attachments()).objects())
     if (nodes.contains(object->fields[node_field_])) keys.emplace_back(key);
   return keys;
 }
@@ -85,7 +85,7 @@ Task<void> ReadinessKeeper::run() {
 
 // What changes meanwhile is noticed, and makes for another one.
 Task<bool> ReadinessKeeper::sweep() {
-  const Result<> fresh = co_await index_.cache().fresh();
+  const Result<> fresh = co_await networks_.cache().fresh();
   if (!fresh) co_return false;
   const std::set<std::string> nodes = std::exchange(nodes_, {});
   const std::vector<std::string> keys = attachments_on(nodes);
@@ -113,13 +113,13 @@ Task<Answer<>> ReadinessKeeper::mend(std::vector<std::string> keys) {
 
 apiserver::WriteItem ReadinessKeeper::item_for(const std::string& key) const {
   const std::size_t slash = key.find('/');
-  apiserver::WriteItem item{.kind = &index_.attachments(),
+  apiserver::WriteItem item{.kind = &networks_.attachments(),
                             .namespace_name = key.substr(0, slash),
                             .name = key.substr(slash + 1)};
   item.plan = [this](const Json* live) -> Answer<Change> {
     if (!live) return Change{.kind = Change::Kind::none};
     Change change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
-    const AgentWord agent = agent_word(index_, wire::find_string(*live, "spec.node"));
+    const AgentWord agent = agent_word(networks_, wire::find_string(*live, "spec.node"));
     if (!resource::set_condition(change.object, ready_condition(*live, agent), runtime_.wall_now()))
       return Change{.kind = Change::Kind::none};
     return change;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/apiserver/object_writer.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "features/networks/ipam/readiness.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
@@ -22,7 +22,7 @@ namespace fairlead::ipam {
 
 class ReadinessKeeper {
  public:
-  ReadinessKeeper(runtime::Runtime& runtime, const NetworkIndex& index,
+  ReadinessKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                   apiserver::ObjectWriter& writer);
 
   // Until cancelled.
@@ -39,7 +39,7 @@ class ReadinessKeeper {
   Task<bool> sweep();
 
   runtime::Runtime& runtime_;
-  const NetworkIndex& index_;
+  const NetworkState& networks_;
   apiserver::ObjectWriter& writer_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;

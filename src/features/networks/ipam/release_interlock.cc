@@ -7,20 +7,20 @@ namespace fairlead::ipam {
 
 apiserver::Answer<> ReleaseInterlock::admit(const Proposal& proposal,
                                             store::Transaction& transaction) {
-  if (&proposal.kind == &index_.locks()) return admit_lock(proposal, transaction);
-  if (&proposal.kind != &index_.attachments() || proposal.desired) return {};
-  const resource::Kind& locks = index_.locks();
+  if (&proposal.kind == &networks_.locks()) return admit_lock(proposal, transaction);
+  if (&proposal.kind != &networks_.attachments() || proposal.desired) return {};
+  const resource::Kind& locks = networks_.locks();
   for (const std::string& lock_key :
-       index_.locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
-    const LockFacts& facts = *index_.lock(lock_key);
+       networks_.ledger().locks_of(wire::find_string(*proposal.live, "metadata.uid"))) {
+    const LockFacts& facts = *networks_.ledger().lock(lock_key);
     // Released before, when the attachment lost the address: that was the moment, and who was to be
     // waited for then is all there is.
     if (!facts.awaits.empty()) continue;
-    const watchcache::ObjectRef lock = index_.cache().of(locks).find(lock_key);
+    const watchcache::ObjectRef lock = networks_.cache().of(locks).find(lock_key);
     std::string key = watchcache::store_key(locks, lock->namespace_name, lock->name);
     if (store::operates_on(transaction, key)) continue;
-    const NodesToAwait nodes = nodes_to_await(index_, facts.vni, *proposal.live);
-    compare_silent(index_, nodes.silent, transaction);
+    const NodesToAwait nodes = nodes_to_await(networks_, facts.vni, *proposal.live);
+    compare_silent(networks_, nodes.silent, transaction);
     transaction.compares.push_back({key, lock->place.revision});
     if (nodes.nobody()) {
       transaction.operations.push_back({store::Operation::Kind::erase, std::move(key), {}});
@@ -52,7 +52,8 @@ bool asks_for_deletion(const apiserver::Admission::Proposal& proposal) {
 apiserver::Answer<> ReleaseInterlock::refuse_if_held(const Proposal& proposal,
                                                      const LockFacts& lock) const {
   const std::string holder = lock.namespace_name + "/" + lock.owner_name;
-  const watchcache::ObjectRef attachment = index_.cache().of(index_.attachments()).find(holder);
+  const watchcache::ObjectRef attachment =
+      networks_.cache().of(networks_.attachments()).find(holder);
   if (!attachment || attachment->uid != lock.owner || attachment->deleting) return {};
   const std::string why = lock.idle ? " is kept for NetworkAttachment " + holder +
                                           ", which lost it with its Subnet and may get it back"
@@ -66,13 +67,14 @@ apiserver::Answer<> ReleaseInterlock::admit_lock(const Proposal& proposal,
                                                  store::Transaction& transaction) const {
   if (!proposal.live) return {};
   const std::string key = std::string(proposal.namespace_name) + "/" + std::string(proposal.name);
-  const LockFacts* lock = index_.lock(key);
+  const LockFacts* lock = networks_.ledger().lock(key);
   // The server itself lets go a lock whose attachment stays.
   if (lock && !proposal.attributes && lock->awaits.empty()) {
-    const watchcache::ObjectRef owner =
-        index_.cache().of(index_.attachments()).find(lock->namespace_name + "/" + lock->owner_name);
+    const watchcache::ObjectRef owner = networks_.cache()
+                                            .of(networks_.attachments())
+                                            .find(lock->namespace_name + "/" + lock->owner_name);
     if (owner)
-      compare_silent(index_, nodes_to_await(index_, lock->vni, owner->decode()).silent,
+      compare_silent(networks_, nodes_to_await(networks_, lock->vni, owner->decode()).silent,
                      transaction);
   }
   if (lock && asks_for_deletion(proposal))

@@ -6,15 +6,15 @@
 #pragma once
 
 #include "api/apiserver/object_writer.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
 
 class ReleaseInterlock final : public apiserver::Admission {
  public:
-  ReleaseInterlock(runtime::Runtime& runtime, const NetworkIndex& index)
-      : runtime_(runtime), index_(index) {}
+  ReleaseInterlock(runtime::Runtime& runtime, const NetworkState& networks)
+      : runtime_(runtime), networks_(networks) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
@@ -22,7 +22,7 @@ class ReleaseInterlock final : public apiserver::Admission {
   apiserver::Answer<> admit_lock(const Proposal& proposal, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;
-  const NetworkIndex& index_;
+  const NetworkState& networks_;
 };
 
 }  // namespace fairlead::ipam

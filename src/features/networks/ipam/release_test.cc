@@ -105,7 +105,7 @@ TEST(Release, WaitsForThoseWhoLostTheirAddress) {
   world.place("y", "192.0.2.2");
   world.remove("subnets/high");
   ASSERT_EQ(world.status("y", "ipv4"), "");
-  EXPECT_GT(world.networks.index().last_loss("n2", kVni), store::Place{});
+  EXPECT_GT(world.networks.state().records().last_loss("n2", kVni), store::Place{});
   const std::string ip = world.status("x", "ipv4");
   world.remove("networkattachments/x");
   EXPECT_EQ(world.awaits(ip), "n1,n2");
@@ -136,15 +136,15 @@ TEST(Release, HappensOnce) {
 TEST(Release, WhoCameMeanwhileIsKnownFromTheLocks) {
   Networks world;
   world.attach("x", "n1", "low");
-  const NetworkIndex& index = world.networks.index();
+  const NetworkRecords& records = world.networks.state().records();
   const store::Revision before = world.cache.revision();
   world.attach("y", "n2", "low");
   const store::Revision after = world.cache.revision() + 1;
-  EXPECT_EQ(index.came_between(kVni, 0, after), (std::set<std::string>{"n1", "n2"}));
-  EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
-  EXPECT_EQ(index.came_between(kVni, after, after + 1), std::set<std::string>{});
+  EXPECT_EQ(records.came_between(kVni, 0, after), (std::set<std::string>{"n1", "n2"}));
+  EXPECT_EQ(records.came_between(kVni, before, after), std::set<std::string>{"n2"});
+  EXPECT_EQ(records.came_between(kVni, after, after + 1), std::set<std::string>{});
   world.remove("networkattachments/y");
-  EXPECT_EQ(index.came_between(kVni, before, after), std::set<std::string>{"n2"});
+  EXPECT_EQ(records.came_between(kVni, before, after), std::set<std::string>{"n2"});
 }
 
 // Nodes that do not exist cannot answer: the address is free at once.

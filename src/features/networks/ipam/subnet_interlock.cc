@@ -45,7 +45,7 @@ bool is_validated(const Json& subnet) {
 }  // namespace
 
 Answer<> SubnetInterlock::admit(const Proposal& proposal, store::Transaction& transaction) {
-  if (&proposal.kind != &index_.subnets()) return {};
+  if (&proposal.kind != &networks_.subnets()) return {};
   if (!proposal.desired)
     return is_validated(*proposal.live) ? let_others_follow(proposal, transaction) : Answer<>{};
   if (!proposal.live) return judge(proposal, transaction);
@@ -65,10 +65,10 @@ Answer<> SubnetInterlock::judge(const Proposal& proposal, store::Transaction& tr
                            .ipv4 = block_at(desired, "spec.ipv4"),
                            .ipv6 = block_at(desired, "spec.ipv6"),
                            .errors = {}};
-  std::vector<SubnetFacts> others = index_.subnets_of(subnet.vni);
+  std::vector<SubnetFacts> others = networks_.index().subnets_of(subnet.vni);
   std::erase_if(others, [&](const SubnetFacts& other) { return other.key() == subnet.key(); });
   const std::vector<std::string> errors =
-      conflicts(subnet, others, index_.namespaces_holding(subnet.vni));
+      conflicts(subnet, others, networks_.ledger().namespaces_holding(subnet.vni));
   set_status(proposal.kind, desired, errors.empty(), errors, runtime_.wall_now());
   return guard(proposal, subnet.vni, transaction);
 }
@@ -78,16 +78,16 @@ Answer<> SubnetInterlock::let_others_follow(const Proposal& proposal,
   const Vni vni = vni_of(*proposal.live);
   if (Answer<> guarded = guard(proposal, vni, transaction); !guarded) return guarded;
   const std::string key = std::string(proposal.namespace_name) + "/" + std::string(proposal.name);
-  std::vector<SubnetFacts> others = index_.subnets_of(vni);
+  std::vector<SubnetFacts> others = networks_.index().subnets_of(vni);
   std::erase_if(others, [&](const SubnetFacts& other) { return other.key() == key; });
   // Addresses that this server has not seen yet may have been given until now: whether the network
   // is free for another namespace is decided when the Subnet is gone (AddressController).
-  std::set<std::string> holders = index_.namespaces_holding(vni);
+  std::set<std::string> holders = networks_.ledger().namespaces_holding(vni);
   holders.emplace(proposal.namespace_name);
   std::vector<Judgement> judgements = judge_again(std::move(others), holders);
   if (judgements.size() > kMostFollowers) judgements.resize(kMostFollowers);
   for (const Judgement& judgement : judgements) {
-    const watchcache::ObjectRef object = index_.cache().of(proposal.kind).find(judgement.key);
+    const watchcache::ObjectRef object = networks_.cache().of(proposal.kind).find(judgement.key);
     Json follower = object->decode();
     set_status(proposal.kind, follower, judgement.validated, judgement.errors, runtime_.wall_now());
     std::string follower_key =
@@ -107,7 +107,7 @@ Answer<> SubnetInterlock::guard(const Proposal& proposal, Vni vni,
     return refuse(apimachinery::bad_request(
         "a transaction may change only one subnet of virtual network " + std::to_string(vni) +
         "; subnet \"" + std::string(proposal.name) + "\" is the second"));
-  transaction.compares.push_back({key, index_.cache().guard_revision(name)});
+  transaction.compares.push_back({key, networks_.cache().guard_revision(name)});
   transaction.operations.push_back(
       {store::Operation::Kind::put, std::move(key), Bytes(std::string("1"))});
   return {};

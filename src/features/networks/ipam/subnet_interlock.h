@@ -8,15 +8,15 @@
 #pragma once
 
 #include "api/apiserver/object_writer.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
 
 class SubnetInterlock final : public apiserver::Admission {
  public:
-  SubnetInterlock(runtime::Runtime& runtime, const NetworkIndex& index)
-      : runtime_(runtime), index_(index) {}
+  SubnetInterlock(runtime::Runtime& runtime, const NetworkState& networks)
+      : runtime_(runtime), networks_(networks) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
@@ -25,7 +25,7 @@ class SubnetInterlock final : public apiserver::Admission {
   apiserver::Answer<> guard(const Proposal& proposal, Vni vni, store::Transaction& transaction);
 
   runtime::Runtime& runtime_;
-  const NetworkIndex& index_;
+  const NetworkState& networks_;
 };
 
 }  // namespace fairlead::ipam

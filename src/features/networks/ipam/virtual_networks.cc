@@ -28,27 +28,27 @@ VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Cata
       event_metrics_(metrics),
       events_(runtime, own_events_ ? &*own_events_ : host_events, {.component = "fairlead-ipam"},
               client::EventLimits{}, event_metrics_),
-      index_(catalog, cache),
-      subnets_(runtime, index_),
-      releases_(runtime, index_),
-      addresses_(runtime, index_, writer, events_, metrics, of(queues, "ipam")),
-      address_interlock_(runtime, index_, addresses_),
-      readiness_(runtime, index_, events_),
-      readiness_keeper_(runtime, index_, writer),
-      quarantine_(runtime, index_, writer, of(queues, "quarantine")) {
+      state_(catalog, cache),
+      subnets_(runtime, state_),
+      releases_(runtime, state_),
+      addresses_(runtime, state_, writer, events_, metrics, of(queues, "ipam")),
+      address_interlock_(runtime, state_, addresses_),
+      readiness_(runtime, state_, events_),
+      readiness_keeper_(runtime, state_, writer),
+      quarantine_(runtime, state_, writer, of(queues, "quarantine")) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);
   writer.add_admission(address_interlock_);
   writer.add_admission(readiness_);  // last: it looks at what the others decided
   metrics.gauge_of("fairlead_ipam_released_locks",
                    "Addresses that were released and wait for nodes to drop them.",
-                   [this] { return static_cast<double>(index_.released(0).size()); });
+                   [this] { return static_cast<double>(state_.ledger().released(0).size()); });
   metrics.gauge_of("fairlead_ipam_waiting_attachments",
                    "Attachments without an address because their subnet is full.",
                    [this] { return static_cast<double>(addresses_.waiting()); });
   metrics.gauge_of("fairlead_ipam_rejected_subnets",
                    "Subnets that are not valid because of a rival, and wait for it to go.",
-                   [this] { return static_cast<double>(index_.rejected_subnets()); });
+                   [this] { return static_cast<double>(state_.index().rejected_subnets()); });
 }
 
 Task<void> VirtualNetworks::run() {

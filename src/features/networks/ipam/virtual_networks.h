@@ -11,7 +11,7 @@
 #include "api/client/event_recorder.h"
 #include "features/networks/ipam/address_controller.h"
 #include "features/networks/ipam/address_interlock.h"
-#include "features/networks/ipam/network_index.h"
+#include "features/networks/ipam/network_state.h"
 #include "features/networks/ipam/quarantine_keeper.h"
 #include "features/networks/ipam/readiness_interlock.h"
 #include "features/networks/ipam/readiness_keeper.h"
@@ -32,7 +32,7 @@ class VirtualNetworks {
   // The controllers, until cancelled. The interlocks work without.
   Task<void> run();
 
-  const NetworkIndex& index() const { return index_; }
+  const NetworkState& state() const { return state_; }
   // For others who tell of what happens.
   client::EventRecorder& events() { return events_; }
   QuarantineKeeper& quarantine() { return quarantine_; }
@@ -42,7 +42,7 @@ class VirtualNetworks {
   std::optional<StoredEvents> own_events_;
   client::EventMetrics event_metrics_;
   client::EventRecorder events_;
-  NetworkIndex index_;
+  NetworkState state_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;
   AddressController addresses_;
