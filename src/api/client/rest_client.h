@@ -9,7 +9,7 @@
 //   409            already_exists or conflict, by its reason
 //   all others     timeout: the request may or may not have been carried out
 //
-// Requests answered 429 or 503 with Retry-After are sent again, at most `retries` times.
+// Requests that are answered 429 or 503 with Retry-After are retried, at most `retries` times.
 #pragma once
 
 #include <memory>
@@ -60,7 +60,7 @@ struct ListResult {
 
 struct WatchEvent {
   enum class Type { added, modified, deleted, bookmark };
-  // The order matters when it goes, so it is made and moved, never assigned.
+  // Never assigned, only moved: `object` must be destroyed before `memory`.
   WatchEvent(Type what, std::unique_ptr<JsonArena> arena, Json value)
       : type(what), memory(std::move(arena)), object(std::move(value)) {}
   WatchEvent(WatchEvent&&) = default;
