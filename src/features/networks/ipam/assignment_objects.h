@@ -1,4 +1,4 @@
-// An assignment as it is written: the status of its attachment, and its locks. Pure.
+// An assignment as objects: the status of its attachment, and its locks. Pure.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ std::string text_of(const std::optional<Assigned>& part);
 // Section status.address as the assignment wants it; the other sections stay.
 void fill_status(Json& attachment, const Assignment& assignment);
 
-// The lock of one family's address, as somebody would create it.
+// The IPLock of one family's address, as it is created.
 Json lock_for(const NetworkIndex& index, const Assignment& assignment, bool v4);
 
 }  // namespace fairlead::ipam
