@@ -3,13 +3,13 @@
 //
 //   HistoryChecker     promise 3: every watcher sees a gap-free, ordered history or a clean 410;
 //                      caches equal the store at rest
-//   RelistChecker      … and lists anew only for a reason: resuming works after a cut, a restart,
-//   on
-//                      another server, for as long as history reaches back
+//   RelistChecker      promise 3: a watcher lists anew only for a reason; it can resume after a
+//                      cut, after a restart and on another server while history reaches back
 //   DurabilityChecker  promise 5: nothing acknowledged is lost
 //   AtomicityChecker   promise 5: of a transaction all is there, or nothing
 //
-// Tell them what happened as it happens; ask check() at the end. An empty list is a kept promise.
+// Tell them what happened as it happens; ask check() at the end. An empty list means that the
+// promise was kept.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const std::string_view body = (*message)->body;
       (void)openflow::offers_version(**message);
       (void)openflow::decode_error(body);
-      (void)openflow::decode_features_reply(body);
       (void)openflow::decode_flow_stats_reply(body);
       (void)openflow::decode_bundle_control(body);
       round_trip(body);

@@ -32,12 +32,10 @@ std::vector<std::string> split(std::string_view input, std::size_t piece) {
 
 void look_into(const Json& json) {
   (void)ovsdb::decode_updates(json);
-  (void)ovsdb::decode_updates2(json);
   (void)ovsdb::decode_transaction(json, 2);
   if (const auto value = ovsdb::decode_value(json)) {
     const auto again = ovsdb::decode_value(ovsdb::encode_value(*value));
     CHECK(again.has_value());
-    (void)ovsdb::apply_difference(*value, *again);
     (void)value->texts();
   }
   if (const auto row = ovsdb::decode_row(json))

@@ -215,10 +215,6 @@ Status gone(std::string message) { return make(410, "Gone", std::move(message));
 
 Status expired(std::string message) { return make(410, "Expired", std::move(message)); }
 
-Status too_old_resource_version(std::uint64_t asked, std::uint64_t oldest) {
-  return expired(fmt::format("too old resource version: {} ({})", asked, oldest));
-}
-
 Status expired_continue(std::string fresh_token) {
   Status status = expired(
       "The provided continue parameter is too old to display a consistent list result. You can "

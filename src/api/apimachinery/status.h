@@ -80,7 +80,6 @@ Status uid_mismatch(const GroupResource& resource, std::string_view name, std::s
 Status apply_conflict(std::string message, std::vector<StatusCause> causes);
 Status gone(std::string message);
 Status expired(std::string message);  // reason Expired
-Status too_old_resource_version(std::uint64_t asked, std::uint64_t oldest);
 Status expired_continue(std::string fresh_token);
 Status request_entity_too_large(std::string_view limit);
 Status invalid(std::string_view group, std::string_view kind, std::string_view name,

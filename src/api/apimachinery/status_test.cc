@@ -39,7 +39,8 @@ TEST(Status, WordsEachCaseAsKubernetesDoes) {
       {modified(kWidgets, "x"), 409, "Conflict",
        "Operation cannot be fulfilled on widgets.demo.example.com \"x\": the object has been "
        "modified; please apply your changes to the latest version and try again"},
-      {too_old_resource_version(1, 86), 410, "Expired", "too old resource version: 1 (86)"},
+      {expired("too old resource version: 1 (86)"), 410, "Expired",
+       "too old resource version: 1 (86)"},
       {request_entity_too_large("limit is 3145728"), 413, "RequestEntityTooLarge",
        "Request entity too large: limit is 3145728"},
       {patch_failed("testing path /a failed"), 422, "Invalid",

@@ -1,5 +1,5 @@
-// Access: who asks, and whether they may. Every request is asked once, every open watch again and
-// again (watch_right.h).
+// Access: authentication (impersonation included) and authorisation. Every request is checked once,
+// every open watch again and again (watch_right.h).
 #pragma once
 
 #include "api/apimachinery/status.h"
@@ -15,20 +15,20 @@ class Access {
          identity::Authorizer& authorizer)
       : runtime_(runtime), authenticator_(authenticator), authorizer_(authorizer) {}
 
-  // The user that the request speaks for, impersonation included. 401: nobody; 403: somebody who
-  // may not speak for that user; 503: it could not be found out. `known`: whose credentials they
-  // were found to be a moment ago, if that is known.
+  // The user of the request; of an impersonating request, the impersonated one. 401: the
+  // credentials are wrong; 403: the user may not impersonate that one; 503: the authenticator
+  // could not be reached. `known`: the user that the credentials were just found to be of, if any.
   Task<apimachinery::Answer<identity::UserRef>> identify(const runtime::PeerInfo& peer,
                                                          identity::HeaderFields headers,
                                                          identity::UserRef known = nullptr);
 
-  // 403, for a stranger 401; 503: it could not be found out.
+  // 403 when it is forbidden, 401 for an anonymous user; 503: the authorizer could not be reached.
   Task<apimachinery::Answer<>> permit(const identity::Attributes& wanted);
 
-  // Whether it is allowed, as far as is known without asking anybody.
+  // The answer as far as it is known without asking another server.
   bool known_permitted(const identity::Attributes& wanted);
 
-  // Whether a header has to do with who asks.
+  // Whether authentication or impersonation reads this header.
   bool looks_at(std::string_view header) const;
 
   runtime::Runtime& runtime() { return runtime_; }

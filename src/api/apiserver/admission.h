@@ -1,6 +1,6 @@
-// The admissions every write passes: the namespace must exist and not be going away, and a node may
-// write only what runs on it, and not much. Decided on the cache, and made certain by compares in
-// the transaction.
+// The admissions that every write passes: its namespace must exist and not be terminating, and a
+// node may write only its own objects, at a limited rate. Decided on the cache, and made certain by
+// compares in the transaction.
 #pragma once
 
 #include "api/apiserver/object_writer.h"
@@ -23,16 +23,15 @@ class NamespaceLifecycle final : public Admission {
   const watchcache::WatchCache& cache_;
 };
 
-// What nodes may store: everything a node writes is small, and limited in bytes over time, per
-// node.
+// Limits for what a node writes: the size of an object, and bytes over time.
 struct NodeLimits {
   std::size_t lease_bytes = 16 << 10;
-  std::size_t attachment_bytes = 64 << 10;  // of an attachment whose status it tells
-  std::size_t object_bytes = 96 << 10;      // of anything else: there is one of each
+  std::size_t attachment_bytes = 64 << 10;  // size of an attachment whose status it writes
+  std::size_t object_bytes = 96 << 10;      // size of its Node or NodeReport
 
-  // Bytes that one node may write at once, and from then on each second. A node with a thousand
-  // attachments tells each a few times, in 3 KB; its report has up to 96 KiB, once a second while
-  // there is news and then every eight seconds.
+  // Token buckets in bytes, per node: burst, and refill per second. A node with a thousand
+  // attachments writes the status of each a few times, 3 KB each; its NodeReport has up to 96 KiB,
+  // written once a second at first and then every eight seconds while there is news.
   struct Pace {
     double burst;
     double per_second;
@@ -41,17 +40,17 @@ struct NodeLimits {
   Pace others{4 << 20, 64 << 10};
 };
 
-// identity::admit_write on the objects themselves, and NodeLimits.
+// Applies identity::admit_write to the objects themselves, and NodeLimits.
 class NodeRestriction final : public Admission {
  public:
-  // `refused` counts what came too fast.
+  // `refused` counts writes over the rate.
   NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
                   NodeLimits limits = {});
   Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
   Answer<> admit_size(const Proposal& proposal, std::size_t bytes) override;
 
  private:
-  // How much one node may write now.
+  // The token buckets of one node.
   struct Paces {
     Paces(const NodeLimits& limits, Instant now);
     http::TokenBucket attachments;
@@ -62,7 +61,7 @@ class NodeRestriction final : public Admission {
   const runtime::Runtime& runtime_;
   metrics::Counter& refused_;
   const NodeLimits limits_;
-  KeyMap<Paces> paces_;  // of nodes that wrote lately
+  KeyMap<Paces> paces_;  // by node; of nodes that wrote lately
 };
 
 }  // namespace fairlead::apiserver

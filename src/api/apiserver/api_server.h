@@ -1,8 +1,14 @@
-// ApiServer: an HTTP request in, an answer out. The order of the steps is the order of the code in
-// api_server.cc: what is asked → room for it → who asks → may they → carry it out → count it.
+// ApiServer: an HTTP request in, an answer out, in the order of the code in api_server.cc:
 //
-// Owns the verbs; what they stand on (store, cache, identity) is handed in and outlives it. Runs on
-// one loop. Every answer, a refusal too, is a Kubernetes Status or a plain text that kubectl shows.
+//   parse the path → authenticate → parse the query → authorise → take a seat (429 when there is
+//   none) → dispatch to a verb, document, review, transaction or path handler → metrics, audit log
+//
+// Health checks and the paths of handlers that are open to all skip authentication, authorisation
+// and seats. A watch goes on after its dispatch; it is recorded when it ends.
+//
+// Owns the verbs; store, cache and identity are handed in and outlive it. Runs on one loop. A
+// refusal is a Kubernetes Status; only unknown paths outside the API, the health checks and what
+// http::Server refuses by itself (other than 413 and 429) are answered in plain text.
 #pragma once
 
 #include <cstddef>
@@ -33,23 +39,25 @@
 namespace fairlead::apiserver {
 
 struct ApiServerOptions {
-  // Requests under way at once, watches not counted; beyond that, or beyond a user's share of them
-  // (seats.h), 429 with Retry-After.
+  // Seats: how many reads (get, list), writes and watches may be under way at once. When all are
+  // taken, or the user's share of them is (seats.h), the answer is 429 with Retry-After.
   std::size_t reads = 1'000;
   std::size_t writes = 1'000;
   std::size_t watches = 20'000;
-  // What may wait for watchers to take it; beyond that, or beyond a user's share, watches wait.
+  // Bytes of watch events that may wait for slow clients, over all watches. When they are used up,
+  // or the user's share of them is, a watch pauses before it encodes more (watch_room.h).
   std::size_t watch_bytes = 64 << 20;
-  // Token and access reviews (reviews.h). A server behind a host cluster leaves them to the host.
+  // Whether token and access reviews are served (reviews.h). A server behind a host cluster leaves
+  // them to the host.
   bool reviews = true;
 };
 
-// A path outside the API that someone else answers (joining, the console).
+// Answers paths outside the API: joining (join_service.h) and backup (program/backup_service.h).
 class PathHandler {
  public:
   virtual ~PathHandler() = default;
   virtual bool serves(std::string_view path) const = 0;
-  // Whether anybody may ask, without credentials.
+  // True: requests need no credentials and no permission.
   virtual bool open_to_all() const = 0;
   virtual Task<Result<>> serve(Request& request) = 0;
 };
@@ -76,13 +84,13 @@ class ApiServer final : public http::Handler {
   ObjectWriter& writer() { return writer_; }
   void set_audit(AuditLog audit) { audit_ = std::move(audit); }
   void add_path(PathHandler& handler) { paths_.push_back(&handler); }
-  // The server stops: watches end now, cleanly; other requests go on.
+  // For shutdown: ends every watch cleanly, also those opened later; other requests go on.
   void end_watches() { watches_.end_all(); }
 
  private:
   struct Call;
-  // There is a serve() for every watch that is open. What comes before ends before it, and is not
-  // inlined: its frame would become part of serve()'s.
+  // serve()'s coroutine frame lives as long as its watch, and there are thousands of watches. The
+  // steps before the watch are not inlined, so that their frames do not become part of it.
   [[gnu::noinline]] Task<void> answer(Call& call);
   void conclude(const Call& call, const Result<>& sent);
   [[gnu::noinline]] Task<std::unique_ptr<Status>> receive(Request& request);
@@ -92,7 +100,6 @@ class ApiServer final : public http::Handler {
   Answer<> take_seat(Request& request);
   void keep_body(Request& request) const;
   bool is_open_to_all(std::string_view path) const;
-  // Which answer it gets.
   Task<Result<>> dispatch(Call& call);
   Task<Result<>> dispatch_resource(Call& call);
   Task<Result<>> open_watch(Call& call);

@@ -1,7 +1,7 @@
 // The audit log: one audit.k8s.io/v1 Event per answered request, as a JSON line. Off unless a sink
-// is given; never holds tokens, and holds bodies only at level Request and above, never of Secrets,
-// never of those who did not prove who they are, and no long ones. What strangers put into a URI or
-// a user agent is cut.
+// is given. It never holds tokens. It holds bodies only at level Request and above, never of
+// Secrets, never of anonymous users, and none over kMaxAuditBody. The URI and user agent of
+// anonymous requests are shortened.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class AuditLog {
   AuditLog(AuditLevel level, Sink sink) : level_(level), sink_(std::move(sink)) {}
 
   bool enabled() const { return level_ != AuditLevel::none && sink_; }
-  // `body` is the request's body; empty when there was none or it is not to be kept.
+  // `body` is the request's body; empty when there was none or it must not be logged.
   void record(const Request& request, std::string_view body, WallTime received, WallTime answered);
   bool wants_body(const Request& request) const;
 

@@ -1,4 +1,5 @@
-// What every cluster has from its first start: the namespaces that clients and nodes expect.
+// The namespaces that every cluster has from its first start, because clients and nodes expect
+// them.
 #pragma once
 
 #include "api/apiserver/object_writer.h"
@@ -8,7 +9,7 @@
 
 namespace fairlead::apiserver {
 
-// Waits for the cache and makes what is missing, trying again while the store is out of reach.
+// Waits for the cache, then creates those that are missing; retries while the store is unreachable.
 Task<Result<>> ensure_defaults(runtime::Runtime& runtime, watchcache::WatchCache& cache,
                                const resource::Catalog& catalog, ObjectWriter& writer);
 

@@ -1,5 +1,5 @@
-// What the server says about itself: version, discovery, OpenAPI. Made once, the long ones when
-// first asked for.
+// The documents about the API itself: version, discovery, OpenAPI. Each is made once; the long ones
+// at their first request.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace fairlead::apiserver {
 
 class Documents {
  public:
-  // `reviews`: what is served beside the catalog's kinds, without being stored.
+  // `reviews`: resources that are served beside the catalog's kinds and not stored.
   Documents(const resource::Catalog& catalog,
             const std::vector<apimachinery::ServedResource>& reviews);
 

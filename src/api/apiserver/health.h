@@ -13,8 +13,8 @@ namespace fairlead::apiserver {
 
 class Health {
  public:
-  // A check that does not wait. `live`: a failure means the process should be restarted, so only
-  // what a restart can cure belongs there.
+  // A check that does not wait. `live`: it counts for /livez, too, where a failure means that the
+  // process should be restarted; only what a restart can cure belongs there.
   void add(std::string name, bool live, std::function<Result<>()> check);
 
   static bool serves(std::string_view path);

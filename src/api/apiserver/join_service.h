@@ -1,9 +1,9 @@
-// JoinService: the server's side of `fairlead join` (api/identity/join.h). Open to everybody: the
-// proof is in the request, a join token or the connection's certificate.
+// JoinService: the server's side of `fairlead join` (api/identity/join.h). Its paths need no
+// credentials: the proof is in the request, a join token, or in the connection's certificate.
 //
 // Join tokens are Secrets in kube-system, so that every server of a cluster knows them, and an
 // administrator can see and delete them with kubectl. They hold a digest of the token, never the
-// token: who can read the store cannot join with what is found there.
+// token itself: a copy of the store is not enough to join.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ inline constexpr std::string_view kJoinTokenNamespace = "kube-system";
 inline constexpr std::string_view kJoinTokenType = "fairlead.dev/join-token";
 std::string join_token_secret_name(std::string_view id);
 Json encode_join_token_secret(const identity::JoinTokenRecord& record);
-// Fails with invalid for a Secret that is no join token.
+// Fails with invalid if the Secret is not a join token.
 Result<identity::JoinTokenRecord> decode_join_token_secret(const Json& secret);
 
 struct JoinOptions {
-  // Joins with a right token; as many attempts without one, from all strangers together, who never
-  // hold up the former. Beyond that 429.
+  // Token buckets, one for joins with a valid token and one, as large, for all attempts without;
+  // so failed attempts never delay valid ones. Over the rate the answer is 429.
   double burst = 50;
   double per_second = 10;
 };
@@ -44,7 +44,7 @@ class JoinService final : public PathHandler {
   };
   explicit JoinService(Parts parts, JoinOptions options = {});
 
-  // The URLs that nodes are told, in order of preference.
+  // The servers' URLs that joining nodes get, in order of preference.
   void set_servers(std::vector<std::string> servers) { servers_ = std::move(servers); }
 
   bool serves(std::string_view path) const override;

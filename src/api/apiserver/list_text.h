@@ -1,7 +1,7 @@
-// ListText: a list in the form that a client asked for, as text, piece by piece.
+// ListText: a list in the form that a client asked for, encoded piece by piece.
 //
-// A long list is made while it is sent: what waits for a slow reader is one piece, not the list,
-// and other requests get their turn between two pieces. Pure; the pieces together are exactly the
+// A long list is encoded while it is sent: a slow client holds one piece in memory, not the list,
+// and other requests are served between two pieces. Pure; the pieces together are exactly the
 // encoded list.
 #pragma once
 
@@ -17,12 +17,12 @@ namespace fairlead::apiserver {
 
 class ListText {
  public:
-  // `table` is for lists in that shape; `kind` outlives this.
+  // `table` is used for lists in the form of a Table. `kind` outlives this.
   ListText(const resource::Kind& kind, std::vector<watchcache::ObjectRef> objects,
            const apimachinery::ListMeta& meta, apimachinery::Representation form,
            apimachinery::TableOptions table);
 
-  // At least `enough` bytes, or all that is left; empty when there is no more.
+  // The next piece: at least `enough` bytes, or all that is left; empty at the end.
   std::string next(std::size_t enough);
   bool ended() const { return ended_; }
 

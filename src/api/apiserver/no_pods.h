@@ -1,6 +1,6 @@
-// Pods are none of this server's kinds, but where Nodes are, `kubectl describe node` lists the pods
-// of the node and gives up if there is no such list. So a list of pods is answered truthfully:
-// there are none. Discovery does not name them.
+// This server has no kind Pod, but `kubectl describe node` lists the node's pods and fails if the
+// list does. So where Nodes are served, a list of pods is answered with an empty one. Discovery
+// does not name pods.
 #pragma once
 
 #include "api/apimachinery/request/request_info.h"

@@ -1,5 +1,5 @@
-// Which attachments run where and which virtual networks concern which node, kept current from the
-// watch cache: what the node role's rights depend on.
+// NodeIndex: which attachments are on which node and which virtual networks are relevant to it,
+// kept current from the watch cache. The rights of the node role depend on it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace fairlead::apiserver {
 
 class NodeIndex final : public identity::NodeFacts {
  public:
-  // Follows `cache` from now on; both must live equally long.
+  // Observes `cache` from now on; both must live equally long.
   NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache);
 
   Placement placement(std::string_view node, std::string_view namespace_name,
@@ -27,11 +27,12 @@ class NodeIndex final : public identity::NodeFacts {
   std::uint32_t network_of(std::string_view namespace_name,
                            std::string_view attachment) const override;
 
-  // The key that a Node was registered with (identity::kRegistrationAnnotation); empty: none.
+  // The fingerprint of the key that the Node was registered with
+  // (identity::kRegistrationAnnotation); empty: none.
   std::string_view key_pin_of(std::string_view node) const;
 
-  // Called when a node may have lost a right: its registration has changed, or its last attachment
-  // in a virtual network has gone.
+  // Called when a node may have lost a right: its registration changed, or its last attachment in a
+  // virtual network is gone.
   void on_loss(std::function<void(std::string_view node)> callback) {
     on_loss_ = std::move(callback);
   }
@@ -44,16 +45,16 @@ class NodeIndex final : public identity::NodeFacts {
   Seat seat_of(const watchcache::Object& attachment) const;
   void attachment_changed(const watchcache::Object* before, const watchcache::Object* after);
   void node_changed(const watchcache::Object* before, const watchcache::Object* after);
-  // True when it was the last one of its node in its network.
+  // True when it was its node's last attachment in its network.
   bool count(const watchcache::Object* attachment, int by);
   void rebuild();
 
   const resource::Kind* attachments_;
-  const resource::Kind* nodes_;  // null: Nodes are not stored here, none is registered
+  const resource::Kind* nodes_;  // null: the server stores no Nodes, so none is registered
   watchcache::WatchCache& cache_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
-  KeyMap<std::map<std::uint32_t, std::size_t>> seats_;  // by node and network, how many
+  KeyMap<std::map<std::uint32_t, std::size_t>> seats_;  // attachments by node and VNI
   KeyMap<std::string> pins_;                            // by node
   std::function<void(std::string_view)> on_loss_;
 };

@@ -21,7 +21,7 @@
 
 namespace fairlead::apiserver {
 
-// One write of one object. `plan` is given the live object, or null when there is none; it may be
+// One write of one object. `plan` gets the live object, or null when there is none; it may be
 // called several times.
 struct WriteItem {
   const resource::Kind* kind = nullptr;
@@ -29,9 +29,9 @@ struct WriteItem {
   std::string name;     // empty: a create, whose plan makes the name
   bool create = false;  // must not exist
   std::function<Answer<Change>(const Json* live)> plan;
-  const identity::Attributes* attributes = nullptr;  // who; null: the server itself
-  // What else must hold for it to be committed. When one fails, `plan` is asked again and must
-  // refuse if that was its ground.
+  const identity::Attributes* attributes = nullptr;  // of the request; null: the server itself
+  // Further compares of the transaction. When one fails, `plan` is called again; if the write
+  // depends on what was compared, the plan must refuse it then.
   std::vector<store::Compare> conditions{};
 };
 
@@ -39,19 +39,19 @@ struct Written {
   Change::Kind change = Change::Kind::none;
   bool created = false;
   std::string name;
-  std::string uid;  // of an object that was there before
-  Bytes object;     // as served: the new version, or what an unchanged or erased one was
+  std::string uid;  // of an object that existed before
+  Bytes object;     // as served: the new version; the last one of an unchanged or erased object
 };
 
-// A look at a write before it is committed. May refuse it, change what the server decides about the
-// object (its status), or add compares and operations that commit with it or not at all.
+// Admission: sees every write before it is committed. It may refuse the write, change what the
+// server owns of the object (its status), or add compares and operations to the transaction.
 class Admission {
  public:
-  // What an admission set aside for a write. It goes when it is known what came of the write.
+  // What an admission reserved for a write. Destroyed when the outcome of the write is known.
   class Hold {
    public:
     virtual ~Hold() = default;
-    virtual void committed() = 0;  // not called: the write was not, or perhaps not, committed
+    virtual void committed() = 0;  // not called when the write failed or its outcome is unknown
   };
   using Holds = std::vector<std::unique_ptr<Hold>>;
 
@@ -62,15 +62,15 @@ class Admission {
     const identity::Attributes* attributes;
     const Json* live;      // null on create
     Json* desired;         // null on erase
-    std::size_t together;  // how many objects are written in the transaction
+    std::size_t together;  // the number of objects written in the transaction
     Holds& holds;
   };
   virtual ~Admission() = default;
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
-  // The same once it is encoded: how large it would be in the store.
+  // Called again once the object is encoded, with its size in the store.
   virtual Answer<> admit_size(const Proposal&, std::size_t) { return {}; }
-  // Before a refusal of `items` is given: brings what admit() decides on up to date. The watch
-  // cache is so already.
+  // Called before a refusal of `items` is answered: brings the data that admit() decides on up to
+  // date. The watch cache already is.
   virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);
 };
 
@@ -78,7 +78,7 @@ class ObjectWriter {
  public:
   ObjectWriter(store::Store& store, watchcache::WatchCache& cache);
 
-  // In the order added; not owned.
+  // Admissions run in the order in which they were added; not owned.
   void add_admission(Admission& admission) { admissions_.push_back(&admission); }
 
   Task<Answer<Written>> write(WriteItem item, bool dry_run = false);

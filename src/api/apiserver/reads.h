@@ -21,7 +21,7 @@ class Reads {
   Turns long_lists_;
 };
 
-// How long a read or watch waits for a resourceVersion that this server has not seen yet.
+// How long a read or watch waits until the cache reaches a resourceVersion from another server.
 inline constexpr Duration kFutureVersionWait = 3s;
 
 }  // namespace fairlead::apiserver

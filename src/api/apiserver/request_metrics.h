@@ -1,4 +1,4 @@
-// Counts and times of requests, by verb, resource and code.
+// Counters and latencies of requests, by verb, resource and code.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class RequestMetrics {
  private:
   struct Children {
     metrics::Counter* count;
-    metrics::Histogram* seconds;  // null for watches: they last as long as they last
+    metrics::Histogram* seconds;  // null for watches, whose duration says nothing
   };
   using Key = std::tuple<const resource::Kind*, std::string_view, bool, int>;
 

@@ -2,8 +2,7 @@
 // `auth whoami` ask them; other servers delegate their own checks through them.
 //
 //   authorization.k8s.io/v1   SelfSubjectAccessReview, SubjectAccessReview,
-//   LocalSubjectAccessReview,
-//                             SelfSubjectRulesReview
+//                             LocalSubjectAccessReview, SelfSubjectRulesReview
 //   authentication.k8s.io/v1  TokenReview, SelfSubjectReview
 #pragma once
 

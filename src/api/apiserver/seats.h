@@ -1,5 +1,5 @@
-// Seats: how many requests of one kind (reads, writes, watches) may be under way, by whom
-// (user_shares.h). Runs on one loop.
+// Seats: bounds the requests of one kind (reads, writes, watches) that are under way, in all and by
+// user (user_shares.h). Runs on one loop.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace fairlead::apiserver {
 
-// One seat, for as long as this lives. Empty: none was free, or none was asked for.
+// One seat, held as long as this lives. Empty: none was free, or the request needs none.
 class Seat {
  public:
   Seat() = default;
@@ -37,7 +37,8 @@ class Seats {
  public:
   explicit Seats(std::size_t all) : shares_(all) {}
 
-  // For a request of `user`; empty when there is none for them. Must not outlive this.
+  // A seat for a request of `user`; empty when all, or the user's share, are taken. Must not
+  // outlive this.
   Seat take(const identity::User& user);
 
   std::size_t taken() const { return shares_.all().taken(); }

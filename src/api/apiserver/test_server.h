@@ -70,7 +70,7 @@ class TestExchange final : public http::Exchange {
   runtime::PeerInfo peer_;
 };
 
-// Who may ask: every name is its own bearer token.
+// The users: each one's name is also its bearer token.
 inline identity::TokenTable test_users() {
   identity::TokenTable table;
   const auto add = [&table](std::string name, std::vector<std::string> groups) {
@@ -90,7 +90,8 @@ inline identity::TokenTable test_users() {
 
 class TestServer {
  public:
-  // `further`: asked before the tokens. `instead`: of the built-in roles; outlives the server.
+  // `further`: authenticators asked before the tokens. `instead`: an authorizer that replaces the
+  // built-in roles; outlives the server.
   explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
                       ApiServerOptions its_options = {}, identity::Authorizer* instead = nullptr)
       : authenticator(with_tokens(std::move(further)), true),

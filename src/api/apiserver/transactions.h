@@ -2,13 +2,15 @@
 //
 //   {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Transaction", "operations": [
 //     {"verb": "create",       "object": {…}},
-//     {"verb": "update",       "object": {…}},            main endpoint, resourceVersion as
-//     precondition
+//     {"verb": "update",       "object": {…}},
 //     {"verb": "updateStatus", "object": {…}},
-//     {"verb": "patchStatus", "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
-//                             "patch": {…}},              a merge patch
-//     {"verb": "delete", "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
-//                        "preconditions": {"uid": "…", "resourceVersion": "…"}} ]}
+//     {"verb": "patchStatus",  "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
+//                              "patch": {…}},
+//     {"verb": "delete",       "apiVersion": "…", "kind": "…", "namespace": "…", "name": "…",
+//                              "preconditions": {"uid": "…", "resourceVersion": "…"}} ]}
+//
+// An update is one of the main endpoint, with metadata.resourceVersion as its precondition; a patch
+// is a merge patch.
 //
 // At most 128 operations and 1 MiB, one per object, only kinds this server stores. Each operation
 // is authorised, admitted and validated as its single request would be; a refusal names the

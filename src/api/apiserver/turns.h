@@ -1,9 +1,9 @@
-// Turns: heavy pieces of work, one at a time, in order of asking, and with everyone else in
-// between.
+// Turns: runs heavy pieces of work one at a time, first come first served, and lets all other
+// fibers run in between.
 //
-// The server has one loop. Three hundred long lists that were asked for at once would, each making
-// its next piece whenever it could, keep every other connection waiting for three hundred pieces;
-// with turns it waits for one. Runs on one loop.
+// The server has one loop. If three hundred long lists each encoded their next piece as soon as
+// they could, every other connection would wait for three hundred pieces; with turns it waits for
+// one. Runs on one loop.
 #pragma once
 
 #include <list>
@@ -19,7 +19,8 @@ class Turns {
  public:
   explicit Turns(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  // What `work` returns, made when it is this caller's turn. Fails only when cancelled before that.
+  // Runs `work` when it is this caller's turn and returns its value. Fails only when cancelled
+  // before that.
   template <class Work>
   Task<Result<std::string>> take(Work& work) {
     if (taken_ || !waiting_.empty()) {
@@ -30,7 +31,7 @@ class Turns {
     }
     const Holder holder(*this);
     std::string made = work();
-    co_await runtime::yield(runtime_);  // others first, then whoever waits for a turn
+    co_await runtime::yield(runtime_);  // all other fibers first, then the next turn
     co_return made;
   }
 

@@ -1,8 +1,8 @@
-// UserShares: how something limited (seats, bytes) is divided among those who ask for it.
+// UserShares: how a limited resource (seats, bytes) is divided among users.
 //
-// A node, and everybody without credentials together, has a tenth; all nodes four fifths; everyone
-// but administrators nine tenths: a stolen credential locks out neither the other nodes nor those
-// who would stop it. At least one is left to everybody to try.
+// At most a tenth goes to one node, a tenth to all anonymous users together, four fifths to all
+// nodes, and nine tenths to everybody but administrators. So a stolen node credential locks out
+// neither the other nodes nor the administrator who revokes it. Every share is at least one.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class UserShares {
  public:
   explicit UserShares(std::size_t all);
 
-  // What one user may have, and of which share that is a part.
+  // The share of one user, a part of the larger ones.
   struct Part {
     std::size_t most;
     Share* whole;

@@ -1,4 +1,4 @@
-// What /version says.
+// The answer to /version.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,8 @@ namespace fairlead::apiserver {
 
 inline constexpr std::string_view kVersion = "0.1.0";
 
-// The Kubernetes version whose wire behaviour is spoken; kubectl warns when it is far from its own.
+// The Kubernetes version whose wire behaviour this server has; kubectl warns when its own is far
+// off.
 Json version_document();
 
 }  // namespace fairlead::apiserver

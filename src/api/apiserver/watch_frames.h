@@ -1,5 +1,5 @@
-// Watch events as the bytes one client is sent: whole objects (shared frames), or Tables and
-// PartialObjectMetadata made for it. Pure.
+// Watch events as bytes for one client: whole objects (frames shared by all watchers), or Tables
+// and PartialObjectMetadata made for this one. Pure.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ class WatchFrames {
       : kind_(kind), form_(std::move(form)), include_(include) {}
 
   Bytes event(watchcache::EventType type, const watchcache::Event& event, resource::Moment now);
-  // An object that was there when the watch began.
+  // An object that existed when the watch began.
   Bytes initial(const watchcache::ObjectRef& object, resource::Moment now);
-  // With `initial_end` annotated as the end of the initial events, and with the empty list that
-  // client-go puts them into.
+  // A bookmark. With `initial_end` it is annotated as the end of the initial events and carries the
+  // empty list that client-go expects.
   Bytes bookmark(store::Place place, bool initial_end, resource::Moment now);
   Bytes error(const apimachinery::Status& status) const;
 
-  // At least what the frame of that object will take, before it is made.
+  // An upper bound of the size of that object's frame, before it is encoded.
   std::size_t most_bytes(const watchcache::Object& object) const;
 
  private:
   bool plain() const { return form_.shape == apimachinery::Shape::object; }
-  // What is sent are the bytes that the cache has.
+  // True: frames are the cache's own bytes, encoded once for all watchers.
   bool shared() const { return plain() && !kind_.view; }
   std::string empty_list() const;
   Json shaped(Json object, resource::Moment now);

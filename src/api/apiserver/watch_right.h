@@ -1,8 +1,10 @@
-// WatchRight: the right to an open watch. A watch lasts for an hour; who asked for it may lose the
-// right meanwhile (a Node is deleted, a certificate expires, a token or a role is taken away, an
-// attachment moves to another node). So it is asked again for as long as the watch is open.
+// WatchRight: the right to an open watch. A watch lasts for up to an hour, and its user may lose
+// the right meanwhile: a Node is deleted, a certificate expires, a token or a role is revoked, an
+// attachment moves to another node. So authentication and authorisation are repeated while the
+// watch is open.
 //
-// Kept small: there are thousands of watches. Of the request it keeps what the answer depends on.
+// Kept small, because there are thousands of watches: it keeps only those parts of the request that
+// the decision depends on.
 #pragma once
 
 #include <string>
@@ -17,20 +19,20 @@ namespace fairlead::apiserver {
 
 class WatchRight {
  public:
-  // Of a request that was admitted. `access` outlives it.
+  // REQUIRES: the request was authorised. `access` outlives this.
   WatchRight(Access& access, const Request& request);
   WatchRight(const WatchRight&) = delete;
   WatchRight& operator=(const WatchRight&) = delete;
 
-  // Asked before every write: false when the rights of a node, which follow what runs on it, no
-  // longer cover the watch. Never waits.
+  // Checked before every write: false when a node's rights, which depend on the attachments it has,
+  // no longer cover the watch. Never waits.
   bool covers_what_is_there() const;
 
-  // Who asks and whether they may, all of it once more. Where somebody else must be asked and does
-  // not answer, the last good answer counts for a minute.
+  // Authenticates and authorises once more. When another server must be asked and does not answer,
+  // the last positive answer counts for a minute.
   Task<bool> holds(const runtime::PeerInfo& peer);
 
-  // The node whose credentials it was asked with; empty: not a node's.
+  // The node whose credentials were used; empty: not a node's.
   std::string_view node() const { return identity::node_of(*user_); }
   const identity::User& user() const { return *user_; }
   const resource::Kind& kind() const { return kind_; }
@@ -47,7 +49,7 @@ class WatchRight {
   apimachinery::FieldSelector selector_;
   std::vector<identity::FieldTerm> terms_;  // views into selector_
   http::Headers credentials_;
-  Instant answered_;  // when it was last said that it holds
+  Instant answered_;  // the last positive answer
 };
 
 }  // namespace fairlead::apiserver

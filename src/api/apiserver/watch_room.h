@@ -1,14 +1,14 @@
-// WatchRoom: the memory of what waits for watchers to take it, divided by who watches
-// (user_shares.h). RoomHold: what one watch has of it.
+// WatchRoom: a budget of bytes for watch events that clients have not read yet, shared by user
+// (user_shares.h). RoomHold: what one watch holds of it.
 //
-// A watch asks before it makes what it will send, and waits when there is no room: a watch that
-// nobody reads holds little, and all of them together no more than the whole. What is sent carries
-// its charge with it, until its last byte was taken. Everything counts in full, also bytes that
-// several watches share: each may be the last to hold them.
+// A watch takes room before it encodes what it will send, and pauses while there is none: an unread
+// watch holds little, and all watches together no more than the budget. The bytes sent carry their
+// charge until the last of them is taken by the peer. Bytes that several watches share are charged
+// to each in full, because each may be the last to hold them.
 //
-// Those who wait are served in turn: user by user, and those of one user in order of arrival. Who
-// waits for room in their own share holds up nobody else. Runs on one loop; serving one who waits
-// costs the same however many do.
+// Paused watches are served round-robin by user, and first come first served within a user. A watch
+// that waits for its user's share delays no other user. Runs on one loop; serving a paused watch is
+// O(1) in the number of paused watches.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ class WatchRoom {
  public:
   explicit WatchRoom(std::size_t most);
 
-  // One user's part; there as long as somebody holds it, also without the room.
+  // One user's part. Lives as long as somebody holds it, even beyond the WatchRoom.
   class Account;
   using AccountRef = std::shared_ptr<Account>;
   AccountRef account(const identity::User& user);
 
   std::size_t taken() const;
-  std::uint64_t waits() const;  // how often somebody had to wait
+  std::uint64_t waits() const;  // how often a watch had to pause
 
  private:
   friend class RoomHold;
@@ -44,21 +44,21 @@ class WatchRoom {
 
 class RoomHold {
  public:
-  // `granted` is notified when what was asked for in vain is there. It must outlive this.
+  // `granted` is notified when room that ask() could not give is there. It must outlive this.
   RoomHold(WatchRoom::AccountRef account, runtime::Signal& granted);
   RoomHold(const RoomHold&) = delete;
   RoomHold& operator=(const RoomHold&) = delete;
   ~RoomHold();
 
-  // True: it holds `amount` or more, or all that the user may have. False: it waits in line for
-  // that; ask again when notified, with the same or another amount.
+  // True: this holds `amount` or more, or all that the user may have. False: it is queued for that;
+  // ask again when notified, with the same or another amount.
   bool ask(std::size_t amount);
-  // So much more, at once or not at all.
+  // Takes `amount` more at once, or nothing.
   bool extend(std::size_t amount);
-  // Gives back what it has above `amount`, and leaves the line.
+  // Gives back everything above `amount`, and leaves the queue.
   void keep(std::size_t amount);
-  // The same bytes, with what is held: that is given back when nobody has them any more. Holds
-  // nothing then.
+  // Attaches all that is held to `bytes`: it is given back when the last copy of them is destroyed.
+  // This holds nothing afterwards.
   Bytes charge(Bytes bytes);
 
  private:

@@ -1,10 +1,10 @@
 // watch: a stream of events from the watch cache to one client.
 //
-// Frames are the events' own shared bytes, several to a write when several wait. They are made when
-// there is room for them (watch_room.h), so that what waits for clients is bounded over all
-// watches. A client that does not keep up is cut by its subscription's bound; it resumes from the
-// last version it saw. A watch whose right ends (watch_right.h) and one of a server that stops end
-// cleanly, as at their time limit.
+// Frames are the events' own shared bytes; those that wait go into one write. They are taken only
+// when there is room for them (watch_room.h), so that unread bytes are bounded over all watches. A
+// client that does not keep up is cut when its queue overflows or room is not found in time, and
+// resumes from the last version it saw. A watch whose right ends (watch_right.h), or whose server
+// stops, ends cleanly, as at its time limit.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace fairlead::apiserver {
 
-// A watch that was admitted: it tells what there was, then what changes.
+// A watch that has sent its head: first the initial events, if any, then the changes.
 struct OpenWatch;
 struct CloseWatch {
   void operator()(OpenWatch* watch) const;
@@ -31,23 +31,23 @@ using OpenWatchRef = std::unique_ptr<OpenWatch, CloseWatch>;
 
 class Watches {
  public:
-  // `most_bytes` may wait for clients to take them, and as much again for references to what there
-  // was when watches began.
+  // `most_bytes`: the budget for unread frames; a second one of the same size is for the references
+  // that snapshots of initial events hold.
   Watches(runtime::Runtime& runtime, watchcache::WatchCache& cache, std::size_t most_bytes)
       : runtime_(runtime), cache_(cache), frames_room_(most_bytes), snapshots_room_(most_bytes) {}
 
-  // Sends the head. What comes back needs nothing of the request any more; null when all has been
-  // said, which a refusal is.
+  // Checks the options and sends the head. What it returns needs nothing of the request any more;
+  // null when the watch was refused, which has then been answered.
   Task<Result<OpenWatchRef>> open(Request& request, std::unique_ptr<WatchRight> right);
 
-  // Streams what there is, then what changes, until the client's or the server's time limit, the
-  // client leaves, it falls behind, its right ends, or the server stops.
+  // Streams initial events, then changes, until the client's or the server's time limit, or until
+  // the client leaves or falls behind, its right ends, or the server stops.
   Task<Result<>> stream(http::Exchange& exchange, OpenWatch& watch);
 
-  // The node's registration or what is relevant to it has changed: its watches ask for their right
-  // at once instead of at the next turn.
+  // The node's registration or what is relevant to it has changed: its watches renew their right at
+  // once instead of at the next interval.
   void recheck(std::string_view node);
-  // Every watch ends now, also those that are opened later.
+  // Ends every watch cleanly, also those opened later.
   void end_all();
 
   std::uint64_t open() const { return open_.size(); }
@@ -68,7 +68,8 @@ class Watches {
 
   runtime::Runtime& runtime_;
   watchcache::WatchCache& cache_;
-  // Apart: who holds a snapshot waits for room for its frames, never the other way round.
+  // Two budgets, to exclude deadlock: a watch that holds a snapshot waits for room for frames,
+  // never the other way round.
   WatchRoom frames_room_;
   WatchRoom snapshots_room_;
   std::map<Place, OpenWatch*> open_;

@@ -29,14 +29,15 @@ struct WriteContext {
   std::string name;            // from the path; empty on create
   std::string subresource;     // "", "status" or "finalize"
   apimachinery::WriteOptions options;
-  // False: managedFields leave out what is written (see is_tracked).
+  // False: the write is not recorded in managedFields (see is_tracked).
   bool tracked = true;
   resource::Moment now;
   std::function<std::uint64_t()> random;
 };
 
-// Whether managedFields tell who wrote it. They are for those who might get into each other's way;
-// what a node tells of itself in our own kinds and in its Lease nobody else writes, and it is much.
+// Whether this write is recorded in managedFields. They exist to detect conflicts between writers;
+// what a node writes about itself in Fairlead's kinds and in its Lease has no other writer, and
+// there is much of it.
 bool is_tracked(const identity::User& user, const resource::Kind& kind);
 
 // What a plan decided.
@@ -47,13 +48,13 @@ struct Change {
   bool creates = false;  // put of an object that does not exist yet
 };
 
-// A request body as a value, with what is to be said about it.
+// A decoded request body, with the warnings about it.
 struct Body {
   Json value;
   std::vector<std::string> duplicates;
 };
 
-// 400 for text that is neither; an empty body is null.
+// 400 for text that is neither JSON nor YAML; an empty body is null.
 Answer<Body> decode_body(std::string_view content, apimachinery::Format format);
 
 // Refuses or warns about duplicate and unknown fields, as options.validation says; unknown fields
@@ -64,8 +65,8 @@ Answer<> check_strictness(const WriteContext& context, Json& object,
 
 Answer<Change> plan_create(const WriteContext& context, Json object);
 
-// Gives an object that the server itself makes, and that therefore need not be checked, what every
-// new object has: uid, creationTimestamp, generation, and what its kind adds.
+// For objects that the server itself creates, without validation: sets what every new object has
+// (uid, creationTimestamp, generation, and what its kind adds).
 void complete_new(const resource::Kind& kind, Json& object, resource::Moment now,
                   const std::function<std::uint64_t()>& random);
 
@@ -82,7 +83,8 @@ Answer<Change> plan_patch(const WriteContext& context, const Json* live, const P
 Answer<Change> plan_delete(const resource::Kind& kind, const Json& live,
                            const apimachinery::DeleteOptions& options, resource::Moment now);
 
-// metadata.finalizers, and spec.finalizers of a Namespace: none left means the object may go.
+// Whether finalizers are left (metadata.finalizers, and spec.finalizers of a Namespace). An object
+// without any may be erased.
 bool has_finalizers(const Json& object);
 
 }  // namespace fairlead::apiserver

@@ -1,5 +1,5 @@
-// create, update, patch, delete and deletecollection: bodies and options in, ObjectWriter, answers
-// out.
+// create, update, patch, delete and deletecollection: decodes bodies and options, has ObjectWriter
+// commit, and answers.
 #pragma once
 
 #include "api/apiserver/access.h"
@@ -25,9 +25,9 @@ class Writes {
  private:
   Answer<WriteContext> context_of(const Request& request, apimachinery::WriteVerb verb) const;
   WriteItem item_of(const Request& request) const;
-  // Whether a write that makes its object when there is none may do so: that needs the right to
-  // create it, too. False when the object is there; a refusal when it is not and the right is
-  // missing.
+  // For writes that create a missing object (apply, some updates): whether this one may. True when
+  // the object is missing and the user may create it, false when it exists; a refusal when it is
+  // missing and the user may not create it.
   Task<Answer<bool>> may_create(const Request& request);
 
   runtime::Runtime& runtime_;

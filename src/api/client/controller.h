@@ -33,8 +33,8 @@ Task<void> work_through(WorkQueue<Key>& queue, std::string_view name,
 
 }  // namespace detail
 
-// `workers` fibers until the queue is shut down and empty, or cancelled. `name` and `queue` outlive
-// it.
+// Runs `workers` fibers until the queue is shut down and empty, or until cancelled. `name` and
+// `queue` outlive it.
 template <class Key>
 Task<void> run_workers(runtime::Runtime& runtime, WorkQueue<Key>& queue, std::string_view name,
                        int workers, std::function<Task<Result<>>(Key)> reconcile) {

@@ -1,14 +1,14 @@
-// EventCorrelator: which Events are worth writing, and when. Told of everything that happens, it
-// says what to write so that people see what they look for and the API never notices:
+// EventCorrelator: decides which happenings become Event objects, and when, so that the rate of
+// writes to the API is bounded however much happens:
 //
-//   - the same thing again raises the count of one Event, at most every `repeat_interval`;
-//   - many texts for one reason about one object become one Event ("combined from similar events");
-//   - warnings and ordinary events have a rate each, with a burst; warnings go first;
-//   - what waits is bounded: when there is no room, ordinary ones are dropped, and the oldest
-//   first.
+//   - a repetition raises the count of one Event, at most once per `repeat_interval`;
+//   - many messages with one reason about one object become one Event ("combined from similar
+//     events");
+//   - warnings and normal events have a token bucket each; warnings are written first;
+//   - each type has a bounded queue of its own: when it is full, its oldest entry is dropped.
 //
-// So of thousands of successes a second a few are told, a sample, while failures have room of their
-// own. Pure: time is a parameter. EventRecorder carries it out.
+// Of thousands of successes a second only a sample is written; failures have a bucket of their own.
+// Pure: time is a parameter. EventRecorder does the writing.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,14 @@ struct Happening {
   Type type = Type::normal;
   std::string reason;  // one word for machines: "AddressAssigned"
   std::string message;
-  bool once = false;                    // several may tell of it, and it happened once all the same
-  std::optional<EventSource> source{};  // who found it; default: who tells of it
+  bool once = false;  // several processes may report it, but it happened once: not counted up
+  std::optional<EventSource> source{};  // the component that found it; default: the reporting one
 };
 
-// An Event to be made, or, if there is one of that name, to be counted `times` more. One that
-// happened once is left as it is.
+// An Event to create or, if one of that name exists, to raise in count by `times`. One that
+// happened once is then left as it is.
 struct EventWrite {
-  Json event;  // as it would be made: with count `times`
+  Json event;  // as it is created: with count `times`
   std::int64_t times = 1;
   bool once = false;
 
@@ -66,9 +66,9 @@ struct EventLimits {
   EventRate normal{.per_second = 2, .burst = 25};
   EventRate warning{.per_second = 5, .burst = 50};
   Duration repeat_interval = 10s;
-  std::size_t waiting = 256;          // of either type
-  std::size_t similar = 10;           // texts for one reason about one object …
-  Duration similar_interval = 10min;  // … within this time
+  std::size_t waiting = 256;          // entries in the queue of each type
+  std::size_t similar = 10;           // messages with one reason about one object …
+  Duration similar_interval = 10min;  // … within this time; further ones are combined
 };
 
 class EventCorrelator {
@@ -76,12 +76,12 @@ class EventCorrelator {
   EventCorrelator(EventSource source, EventLimits limits)
       : source_(std::move(source)), limits_(limits) {}
 
-  // True when there is something to write sooner than due() said last.
+  // True when the next write is due sooner than due() last said.
   bool observe(const Happening& happening, Instant now, WallTime wall);
 
-  // What to write now, if anything; it counts as written.
+  // The Event to write now, if any; it counts as written.
   std::optional<EventWrite> next(Instant now);
-  // When next() will have something; nothing: not before something is observed.
+  // When next() will return an Event; nullopt: not before something else is observed.
   std::optional<Instant> due();
 
   std::uint64_t dropped() const { return dropped_; }
@@ -94,10 +94,10 @@ class EventCorrelator {
     WallTime first, last;
     Instant not_before;
   };
-  // One type of events: those that wait, in order, and when the next may go.
+  // The queue and the token bucket of one type of Event.
   struct Lane {
     std::deque<std::string> keys;
-    Instant full_at{};  // when the whole burst is there again
+    Instant full_at{};  // when the bucket is full again
   };
   struct Similar {
     std::set<std::string> messages;

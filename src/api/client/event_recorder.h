@@ -1,5 +1,5 @@
-// EventRecorder: tells what happens as Event objects, beside the work itself: record() never waits,
-// and what cannot be written is lost. What is worth writing the EventCorrelator decides.
+// EventRecorder: writes Event objects in the background. record() never waits, and an Event that
+// cannot be written is dropped. EventCorrelator decides which Events are written.
 #pragma once
 
 #include "api/client/event_correlator.h"
@@ -25,7 +25,7 @@ struct EventMetrics {
 
 class EventRecorder {
  public:
-  // `sink` null: nothing is told.
+  // `sink` null: no Events are written.
   EventRecorder(runtime::Runtime& runtime, EventSink* sink, EventSource source, EventLimits limits,
                 EventMetrics& metrics);
 

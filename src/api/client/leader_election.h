@@ -1,11 +1,11 @@
 // Leader election on a coordination.k8s.io/v1 Lease, with client-go's record and rules, and what it
 // lacks: fencing by a local deadline.
 //
-// ElectionMachine is pure: it is told what the Lease says and what its own writes did, with the
-// local time, and says what to write. Remote clocks are never compared with ours: a record counts
-// as expired when *we* have seen it unchanged for its whole duration. A leader may act only until
-// deadline(), which counts from *before* the renewal was sent, so it stops before anyone else may
-// begin.
+// ElectionMachine is pure: its inputs are the Lease as read, the outcome of its own writes and the
+// local time; its output is the record to write. Remote clocks are never compared with the local
+// one: a record has expired when *this* process has seen it unchanged for its whole duration. A
+// leader may act only until deadline(), which counts from *before* the renewal was sent, so it
+// stops before another candidate may begin.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace fairlead::client {
 
 struct ElectionTimes {
-  Duration lease = 15s;           // others wait this long for a silent leader
+  Duration lease = 15s;           // other candidates wait this long for a silent leader
   Duration renew_deadline = 10s;  // a leader that cannot renew gives up after this
   Duration retry = 2s;
 };
@@ -43,10 +43,10 @@ class ElectionMachine {
   ElectionMachine(std::string identity, ElectionTimes times)
       : identity_(std::move(identity)), times_(times) {}
 
-  // What the Lease said when it was read at `now`; nullopt: it does not exist.
+  // The Lease as it was read at `now`; nullopt: it does not exist.
   void observe(std::optional<LeaseRecord> record, Instant now);
 
-  // The record to write now, or nothing when the Lease is someone else's. `wall` is for the
+  // The record to write now; nullopt while another candidate holds the Lease. `wall` is for the
   // timestamps that people read.
   std::optional<LeaseRecord> plan(Instant now, WallTime wall) const;
 
@@ -67,16 +67,16 @@ class ElectionMachine {
   std::optional<Instant> deadline_;
 };
 
-// Runs an election: `lead` is started when elected and cancelled when leadership ends, whether lost
-// or run out. Cancelling run() ends the term; await release() afterwards so that nobody need wait
-// for the lease to run out.
+// Runs an election: `lead` is started when elected and cancelled when leadership is lost or its
+// deadline passes. Cancelling run() ends the term; await release() afterwards, so that the next
+// leader need not wait for the Lease to expire.
 class LeaderElector {
  public:
   LeaderElector(runtime::Runtime& runtime, RestClient& client, std::string namespace_name,
                 std::string name, std::string identity, ElectionTimes times = {});
 
   Task<void> run(std::function<Task<void>()> lead);
-  // Gives the Lease up, if it is ours.
+  // Releases the Lease if this process holds it.
   Task<void> release();
   bool leads() const { return machine_.leads(runtime_.now()); }
 

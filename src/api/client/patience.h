@@ -1,10 +1,10 @@
-// Patience: how long to wait before something that failed is tried again. Pure.
+// Patience: exponential back-off with jitter. Pure.
 //
-// From 0.8 s the wait doubles with every failure, up to 30 s, and up to as much again by chance, so
-// that the many clients of a server that comes back do not come all at once. Failures are
-// forgiven after two minutes without one (client-go's rule), and as soon as what was tried has held
-// for longer than the wait before it: who had a server for a while and loses it comes back quickly,
-// who is thrown out at once again and again does not.
+// The pause starts at 0.8 s and doubles with every failure up to 30 s; up to as much again is added
+// at random, so that the clients of a server that comes back do not all reconnect at once. It is
+// reset after two minutes without a failure (client-go's rule), and when a connection held for
+// longer than the pause before it: a client that loses a working connection is back quickly, one
+// whose connection is dropped at once, again and again, is not.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,12 @@ namespace fairlead::client {
 
 class Patience {
  public:
-  // The wait after a failure `now` of what had worked since `held_since`; nullopt: it never did.
+  // The pause after a failure at `now` of something that worked since `held_since`; nullopt: it
+  // never worked.
   Duration wait(Instant now, std::optional<Instant> held_since, std::uint64_t random);
 
  private:
-  Duration pause_{};  // the next, without chance
+  Duration pause_{};  // the next one, without jitter
   Instant last_failure_{};
 };
 

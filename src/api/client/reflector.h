@@ -1,9 +1,9 @@
-// Reflector: keeps a copy of part of an API's objects current, by list and watch, for ever.
+// Reflector: keeps a copy of some of an API's objects current by list and watch, until cancelled.
 //
-// client-go's rules: the first list may come from the server's cache (unless `newest`), later ones
-// are the newest; a watch resumes from the last version seen, bookmarks included; 410 means list
-// anew; failures back off (patience.h). Nothing is decided here about what objects mean: the Sink
-// gets a whole list (replace) or one change at a time.
+// It follows client-go's rules: the first list may come from the server's cache (unless `newest`),
+// later ones are consistent; a watch resumes from the last version seen, bookmarks included; after
+// 410 it lists anew; failures back off (patience.h). The ObjectSink gets a whole list (replace) or
+// one change at a time.
 #pragma once
 
 #include <chrono>
@@ -20,12 +20,12 @@ namespace fairlead::client {
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // This is everything there is, as of that version.
+  // The whole list, as of that version.
   virtual void replace(std::vector<Json> objects, const std::string& version) = 0;
-  // Both are there during the call only; a copy may be kept.
+  // The object lives during the call only; a copy may be kept.
   virtual void put(const Json& object) = 0;
   virtual void erase(const Json& last_state) = 0;
-  // Nothing else has happened up to that version.
+  // A bookmark: there are no further changes up to that version.
   virtual void reached(const std::string& version) { (void)version; }
 };
 
@@ -35,9 +35,8 @@ struct ReflectorOptions {
   std::string label_selector;
   std::string field_selector;
   std::size_t page = 500;
-  // The first list shows everything that was acknowledged before it was asked for, whichever server
-  // answers. For those who must not see the past again: one who acted on what it saw and started
-  // anew.
+  // The first list is consistent: it shows everything that was acknowledged before the request, by
+  // any server. For clients that act on what they see and must not see older state after a restart.
   bool newest = false;
 };
 
@@ -56,10 +55,10 @@ class Reflector {
   // Until cancelled.
   Task<void> run();
 
-  // The version that the sink shows; empty before the first list.
+  // The version that the sink has reached; empty before the first list.
   const std::string& version() const { return version_; }
   const ReflectorCounters& counters() const { return counters_; }
-  // True while the last attempt failed: what the sink shows may be out of date.
+  // True while the last attempt failed: the sink may be out of date.
   bool failing() const { return failing_; }
 
  private:
@@ -75,8 +74,8 @@ class Reflector {
   std::string version_;
   bool listed_ = false;
   bool failing_ = false;
-  bool newest_needed_ = false;             // something was refused as too old: ask for the newest
-  bool started_over_ = false;              // for that reason, and nothing has been told since
+  bool newest_needed_ = false;             // a version was refused with 410: list consistently
+  bool started_over_ = false;              // listed for that reason, and no event since
   std::optional<Instant> watching_since_;  // nullopt: the watch, if any, was refused
   Patience patience_;
   ReflectorCounters counters_;

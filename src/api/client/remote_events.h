@@ -1,6 +1,5 @@
-// RemoteEvents: Events written through the API. What this process has written is counted up by a
-// patch; what it has not is made, and if it was there already (told by an earlier process) counted
-// on from what it says.
+// RemoteEvents: Events written through the API. An Event that this process has written before gets
+// its count patched; another is created or, if an earlier process wrote it, counted on from there.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class RemoteEvents final : public EventSink {
   Task<Result<Json>> count_up(EventWrite event, std::int64_t before);
 
   RestClient& client_;
-  std::map<std::string, std::int64_t> counts_;  // as written last, by "namespace/name"
+  std::map<std::string, std::int64_t> counts_;  // as last written, by "namespace/name"
 };
 
 }  // namespace fairlead::client

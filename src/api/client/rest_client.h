@@ -3,11 +3,13 @@
 // One http::Client below: over HTTP/2 every request and every watch of the process shares one
 // connection. Answers are objects or Errors; a Status becomes an Error whose code says what to do:
 //
-//   404 not_found · 409 already_exists or conflict · 410 gone · 400/422 invalid · 401 unauthorized
-//   · 403 forbidden · 429 exhausted · 503 unavailable · 500/504 timeout (it may have been carried
-//   out)
+//   400, 422       invalid           401       unauthorized       403  forbidden
+//   404            not_found         410       gone               503  unavailable
+//   405, 406, 415  unsupported       413, 429  exhausted
+//   409            already_exists or conflict, by its reason
+//   all others     timeout: the request may or may not have been carried out
 //
-// Requests answered 429 or 503 with Retry-After are sent again, at most `retries` times.
+// Requests that are answered 429 or 503 with Retry-After are retried, at most `retries` times.
 #pragma once
 
 #include <memory>
@@ -58,15 +60,15 @@ struct ListResult {
 
 struct WatchEvent {
   enum class Type { added, modified, deleted, bookmark };
-  // The order matters when it goes, so it is made and moved, never assigned.
+  // Never assigned, only moved: `object` must be destroyed before `memory`.
   WatchEvent(Type what, std::unique_ptr<JsonArena> arena, Json value)
       : type(what), memory(std::move(arena)), object(std::move(value)) {}
   WatchEvent(WatchEvent&&) = default;
   WatchEvent& operator=(WatchEvent&&) = delete;
 
   Type type;
-  std::unique_ptr<JsonArena> memory;  // of the object
-  Json object;                        // without metadata.managedFields, which are half of it
+  std::unique_ptr<JsonArena> memory;  // holds the object
+  Json object;                        // without metadata.managedFields, which would double its size
 };
 
 class WatchStream {
@@ -113,8 +115,8 @@ class RestClient {
   Task<Result<Json>> call(std::string method, std::string target, std::optional<Json> body,
                           std::string content_type = "application/json");
 
-  // For new requests, which go over a new connection if these are others than before. Server and
-  // token stay as they are.
+  // Replaces the client certificate and the trusted authority for new requests; if they differ from
+  // the current ones, new requests use a new connection. Server and token stay as they are.
   void use_credentials(const identity::ClientConfig& config);
 
   void close();

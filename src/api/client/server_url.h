@@ -1,4 +1,4 @@
-// Where an API is, as a kubeconfig says it: "https://10.0.0.1:6443/base". Pure.
+// The URL of an API as in a kubeconfig: "https://10.0.0.1:6443/base". Pure.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace fairlead::client {
 
 struct ServerUrl {
   bool tls = true;
-  runtime::Endpoint endpoint;  // with the scheme's own port if none is given
-  std::string authority;       // as given: what requests name
-  std::string path;            // before every path; without a slash at the end
+  runtime::Endpoint endpoint;  // with the scheme's default port if none is given
+  std::string authority;       // as given; the Host of requests
+  std::string path;            // prefix of every path, without a slash at its end
 };
 
 Result<ServerUrl> parse_server_url(std::string_view text);

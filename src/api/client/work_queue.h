@@ -2,8 +2,8 @@
 //
 // A key that is added several times before it is taken is taken once. A key that is added while it
 // is being worked on is taken again after done(), never at the same time. Failed keys come back
-// after a delay that doubles from 5 ms to 16 s (client-go waits up to 1000 s, KOS up to 8 h:
-// neither is of use to someone who waits) until forget().
+// after a back-off that doubles from 5 ms to 16 s (client-go: up to 1000 s, KOS: up to 8 h, too
+// long for a user who waits), until forget().
 //
 // Runs on one loop. Keys are ordered values; the order of taking is the order of adding.
 #pragma once
@@ -54,7 +54,7 @@ class WorkQueue {
     enqueue(key);
   }
 
-  // Adds the key after `delay`; an earlier time already set stands.
+  // Adds the key after `delay`, or earlier if an earlier time was already set.
   void add_after(const Key& key, Duration delay) {
     if (shut_down_) return;
     if (delay <= Duration::zero()) return add(key);
@@ -65,7 +65,7 @@ class WorkQueue {
     runtime_.timers().add(*alarm, due);
   }
 
-  // The key failed: again, later each time.
+  // The key failed: adds it again after its back-off.
   void retry(const Key& key) {
     ++counters_.retries;
     if (metrics_) metrics_->retries->add();
@@ -76,8 +76,8 @@ class WorkQueue {
   }
   void forget(const Key& key) { failures_.erase(key); }
 
-  // The next key, which is the caller's until done(). Fails with unavailable after shut_down() once
-  // the queue is empty, or with cancelled.
+  // The next key; no other worker gets it until done(). Fails with unavailable after shut_down()
+  // once the queue is empty, or with cancelled.
   Task<Result<Key>> take() {
     while (queue_.empty()) {
       if (shut_down_) co_return fail(Code::unavailable, "the queue was shut down");
@@ -86,7 +86,7 @@ class WorkQueue {
     co_return *try_take();
   }
 
-  // Another key if one is queued now, for those who work on many at once.
+  // Another key if one is queued now, for workers that handle batches.
   std::optional<Key> try_take() {
     if (queue_.empty()) return std::nullopt;
     Key key = std::move(queue_.front());
@@ -110,7 +110,7 @@ class WorkQueue {
     if (dirty_.contains(key)) enqueue(key);
   }
 
-  // No further keys; what is queued is still handed out.
+  // Takes no further keys; queued ones are still handed out.
   void shut_down() {
     shut_down_ = true;
     alarms_.clear();

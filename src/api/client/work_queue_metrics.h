@@ -1,4 +1,4 @@
-// What a work queue tells about itself, under the names client-go gives these metrics.
+// The metrics of work queues, under client-go's names.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,20 @@
 
 namespace fairlead::client {
 
-// What is taken and not yet done: a worker that hangs shows here and nowhere else.
+// Keys that are taken and not yet done. Only here does a worker that hangs become visible.
 struct WorkInHand {
-  double seconds = 0;  // of all keys together
+  double seconds = 0;  // since they were taken, summed over all keys
   double longest = 0;
 };
 
-// Of one queue; the registry and the families own them.
+// The metrics of one queue, owned by the registry and the families.
 struct WorkQueueMetrics {
   metrics::Gauge* depth;
   metrics::Counter* adds;
   metrics::Counter* retries;
   metrics::Histogram* waited;            // seconds from adding to taking
   metrics::Histogram* worked;            // seconds from taking to done
-  std::function<WorkInHand()>* in_hand;  // the queue says it while it lives
+  std::function<WorkInHand()>* in_hand;  // set by the queue while it lives
 };
 
 // The families, registered once; each queue is one value of the label `name`. Lives as long as

@@ -118,12 +118,7 @@ bool TokenAuthenticator::looks_at(std::string_view header) const {
   return same_header(header, "authorization");
 }
 
-// --- anonymous and union
-// -----------------------------------------------------------------------------
-
-std::optional<Result<UserRef>> AnonymousAuthenticator::authenticate_now(const AuthRequest&) {
-  return anonymous_user();
-}
+// --- union
 
 UnionAuthenticator::UnionAuthenticator(std::vector<std::shared_ptr<Authenticator>> members,
                                        bool allow_anonymous)

@@ -162,11 +162,6 @@ class RequestHeaderAuthenticator final : public Authenticator {
   CertificateCache cache_;
 };
 
-class AnonymousAuthenticator final : public Authenticator {
- public:
-  std::optional<Result<UserRef>> authenticate_now(const AuthRequest& request) override;
-};
-
 // Asks its members in order (request headers, certificates, tokens, review; anonymous last): the
 // first User wins; if none is proven but some credentials were wrong, `unauthorized` — wrong
 // credentials never become anonymous. Every proven user gets the group system:authenticated.

@@ -201,25 +201,9 @@ Result<Authority::Maintained> Authority::maintain(WallTime now) {
   return done;
 }
 
-Result<> Authority::set_server_names(Names names, WallTime now) {
-  options_.server_names = with_loopback(std::move(names));
-  FL_TRY(const Maintained done, maintain(now));
-  static_cast<void>(done);
-  return {};
-}
-
 void Authority::set_extra_client_ca(std::string pem) {
   options_.extra_client_ca = std::move(pem);
   publish();
-}
-
-Result<KeyPair> Authority::issue_client(const Subject& subject, Duration life, WallTime now) const {
-  return issue(ca_,
-               {.subject = subject,
-                .names = {},
-                .purposes = {Purpose::client},
-                .validity = starting(now, life)},
-               random_);
 }
 
 Result<Certificate> Authority::sign_node(const SigningRequest& request, const std::string& node,

@@ -46,7 +46,6 @@ struct AuthorityOptions {
 // Lifetimes of what the authority issues.
 inline constexpr Duration kAuthorityLife = 24h * 365 * 10;
 inline constexpr Duration kServerLife = 24h * 365;
-inline constexpr Duration kAdminLife = 24h * 365;
 inline constexpr Duration kNodeLife = 24h * 30;
 // Certificates begin a little in the past, for peers whose clocks are behind.
 inline constexpr Duration kClockAllowance = 5min;
@@ -74,10 +73,8 @@ class Authority {
   // Reissues the server certificate when its time or its names ask for it; takes over server.crt
   // and server.key when someone replaced them with a fitting pair.
   Result<Maintained> maintain(WallTime now);
-  Result<> set_server_names(Names names, WallTime now);
   void set_extra_client_ca(std::string pem);
 
-  Result<KeyPair> issue_client(const Subject& subject, Duration life, WallTime now) const;
   Result<Certificate> sign_node(const SigningRequest& request, const std::string& node,
                                 WallTime now) const;
 

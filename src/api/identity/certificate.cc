@@ -7,7 +7,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -46,18 +45,6 @@ Result<std::string> fingerprint_of(const X509* x509) {
 // The passphrase callback of someone who has none: an encrypted key fails instead of asking a
 // terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-bool name_matches(std::string_view pattern, std::string_view host) {
-  if (!pattern.starts_with("*.")) return equals_ignoring_case(pattern, host);
-  const std::size_t dot = host.find('.');
-  return dot != std::string_view::npos && dot > 0 &&
-         equals_ignoring_case(pattern.substr(1), host.substr(dot));
-}
 
 }  // namespace
 
@@ -215,14 +202,6 @@ Result<> TrustStore::verify(const Certificate& leaf, Purpose purpose, WallTime n
   return fail(Code::unauthorized,
               std::string("certificate: ") +
                   X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())));
-}
-
-bool covers_host(const Certificate& certificate, std::string_view host) {
-  const Names& names = certificate.names();
-  if (const Result<Ip> ip = Ip::parse(host))
-    return std::ranges::find(names.ips, *ip) != names.ips.end();
-  return std::ranges::any_of(names.dns,
-                             [host](const std::string& name) { return name_matches(name, host); });
 }
 
 WallTime renewal_time(const Validity& validity) {

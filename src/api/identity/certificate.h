@@ -156,9 +156,6 @@ class TrustStore {
   std::vector<Certificate> authorities_;
 };
 
-// Whether a server certificate is for this host name or address text. One leading wildcard label.
-bool covers_host(const Certificate& certificate, std::string_view host);
-
 // At two thirds of its life a certificate is to be replaced.
 bool needs_renewal(const Validity& validity, WallTime now);
 inline bool needs_renewal(const Certificate& certificate, WallTime now) {

@@ -169,22 +169,6 @@ TEST(Certificate, reads_bundles) {
   EXPECT_FALSE(PrivateKey::parse_pem("garbage"));
 }
 
-// Host names match exactly or by one wildcard label; addresses only as addresses.
-TEST(Certificate, covers_hosts) {
-  const KeyPair server =
-      server_of(make_ca(), {{"api.example", "*.svc.local"}, {must(Ip::parse("10.0.0.1"))}});
-  struct Case {
-    const char* host;
-    bool covered;
-  };
-  const Case cases[] = {{"api.example", true}, {"API.Example", true},    {"x.api.example", false},
-                        {"a.svc.local", true}, {"a.b.svc.local", false}, {"svc.local", false},
-                        {".svc.local", false}, {"10.0.0.1", true},       {"10.0.0.2", false},
-                        {"", false},           {"server", false}};
-  for (const Case& c : cases)
-    EXPECT_EQ(covers_host(server.certificate, c.host), c.covered) << c.host;
-}
-
 // Renewal is due at two thirds of the life, also for lives as long as time itself.
 TEST(Certificate, renews_at_two_thirds) {
   const Validity life{kNow, kNow + 30 * kDay};

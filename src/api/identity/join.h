@@ -2,8 +2,8 @@
 //
 //   node                                              any server
 //   GET  /fairlead.dev/join/ca   (unverified TLS)   → the authority's certificate
-//        check_ca(): its key must be the one pinned in the token; else stop, nothing secret was
-//        said
+//        check_ca(): its key must be the one pinned in the token; otherwise the node stops here,
+//        before it has sent anything secret
 //   POST /fairlead.dev/join      (verified TLS)     → JoinRequest{token, node, signing request}
 //        decide_join() → sign → JoinResponse{certificate, authority, servers}
 //

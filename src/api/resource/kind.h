@@ -67,9 +67,8 @@ struct Kind {
   bool has_status = false;            // serves …/status; the main endpoint then ignores status
   bool strategic_merge = false;       // core kinds; others answer 415
   bool unconditional_update = false;  // an update without resourceVersion is accepted
-  bool unconditional_status_update = true;  // the same for …/status
-  bool create_on_update = false;            // PUT makes a missing object
-  std::chrono::seconds time_to_live{0};     // Events: removed by the server after this; 0: never
+  bool create_on_update = false;      // PUT makes a missing object
+  std::chrono::seconds time_to_live{0};  // Events: removed by the server after this; 0: never
 
   // Fields for fieldSelector beyond metadata.name and metadata.namespace, as dotted paths. The
   // selected value is the field's text: strings as they are, numbers in decimal, booleans

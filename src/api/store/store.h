@@ -1,14 +1,15 @@
 // Store: a revisioned map from keys to bytes, with transactions over several keys and watches.
 //
 // Three implementations pass one contract suite (api/store/contract/contract.h): MemoryStore (the
-// model, used in simulation), SqliteStore (the embedded default) and EtcdStore. The watch cache is
-// the only reader in the server; nothing above it talks to a Store.
+// model, used in simulation; not durable), SqliteStore (the embedded default) and EtcdStore. In the
+// server, WatchCache reads and watches it, ObjectWriter commits to it, the backup lists it, and
+// program/open_store.cc compacts it; nothing else uses it.
 //
-// Revisions: a transaction that changes something gets a later revision than everything
-// acknowledged before it was given; its operations share it and are told apart by their positions,
-// which grow by one in the order given. An object's place in history is therefore (revision,
-// position), see Place. Transactions that were under way together may share a revision, at
-// positions of their own.
+// Revisions: a transaction that changes something gets a later revision than everything that was
+// acknowledged before commit() was called. Its operations share the revision and have consecutive
+// positions, in the order given. A change's place in history is therefore (revision, position), see
+// Place. Transactions that were under way at the same time may share a revision, at different
+// positions.
 //
 // All calls run on the loop of the Runtime that the store was made with.
 #pragma once
@@ -65,8 +66,9 @@ struct Operation {
   Bytes value;  // put only
 };
 
-// At most kMaxOperations, no key twice, and an erased key must be covered by a compare that makes
-// sure it exists, so that every operation is exactly one change. Violations are `invalid`.
+// At most kMaxOperations operations and as many compares, at most kMaxBytes of keys and values of
+// the operations, no key operated on twice, and for every erased key a compare that makes sure it
+// exists, so that every operation is exactly one change. Violations are `invalid` (transaction.h).
 struct Transaction {
   static constexpr std::size_t kMaxOperations = 128;
   static constexpr std::size_t kMaxBytes = 1 << 20;
@@ -96,8 +98,8 @@ struct Change {
   bool erased = false;
 };
 
-// Every change of one revision, or several revisions together, never a part of one. An empty batch
-// only says that nothing up to `revision` is still to come.
+// All changes (below the watch's prefix) of one or more whole revisions, never a part of one. An
+// empty batch says that there are no further changes up to `revision`.
 struct ChangeBatch {
   Revision revision = 0;  // the last one in the batch
   std::vector<Change> changes;
@@ -106,9 +108,9 @@ struct ChangeBatch {
 class Watch {
  public:
   virtual ~Watch() = default;  // ends the watch
-  // The next batch. Fails with gone when history from where it stands was compacted (open a new one
-  // after listing), with unavailable when the store is lost for good, with cancelled.
-  // Loss of a connection is repaired inside, without gaps or repetition.
+  // The next batch. Fails with gone when the history that follows was compacted: list, then open a
+  // new watch. After any error but cancelled the watch is of no further use. The loss of a
+  // connection to etcd is repaired inside, without gaps or repetition.
   virtual Task<Result<ChangeBatch>> next() = 0;
 };
 
@@ -128,8 +130,9 @@ class Store {
   // compacted and invalid if it lies in the future.
   virtual Task<Result<Listing>> list(std::string prefix, ListOptions options) = 0;
 
-  // All or nothing. Fails with conflict when a compare does not hold; timeout means it may or may
-  // not have been applied. Once acknowledged it survives kill -9 and power loss.
+  // All or nothing. Fails with conflict when a compare does not hold and with exhausted when there
+  // is no room for it (disk, database, writes that wait). timeout means that it may or may not have
+  // been applied. Once acknowledged it survives kill -9 and power loss, except in MemoryStore.
   virtual Task<Result<Committed>> commit(Transaction transaction) = 0;
 
   // Changes with place.revision > `after`, in order, gap-free, for keys with the prefix.

@@ -3,11 +3,10 @@
 //
 // Invariants
 //   1. objects() equals the store's state of this kind at the place of the last applied change.
-//   2. Every change after `history_start()` is in the history, so a watch from there on is
-//   gap-free.
-//   3. History is bounded by count and bytes; a watcher's queue is bounded, and one that overflows
-//   is
-//      cut (its queue ends), never waited for.
+//   2. Every change after history_start() is in the history: a watch from there on is gap-free.
+//   3. History is bounded by count and by bytes.
+//   4. So is each watcher's queue. A watcher whose queue overflows is cut (its queue ends); nobody
+//      waits for it.
 #pragma once
 
 #include <cstddef>

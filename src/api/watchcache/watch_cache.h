@@ -1,11 +1,14 @@
-// WatchCache: every object of the server in memory, fed by one watch over the whole store. The API
-// server reads nothing but this.
+// WatchCache: every object of the server in memory, fed by one watch over the whole store. All
+// reads, watches and controllers of the server use it; only commits and backups go to the store.
 //
 // Consistent reads: fresh() returns once the cache shows everything that was acknowledged before
-// the call, by anyone. Callers that arrive in one turn of the loop share a check of the store's
-// revision; whoever arrives after it was asked starts the next at once, up to kChecks under way,
-// and beyond that shares the one that is asked as soon as one of them is answered. When the store
-// lost history (gone), the cache lists anew, and every watcher is cut.
+// the call, by any server. Where this process is the only writer (Store::revision_now) that costs
+// nothing. Otherwise the store is asked for its revision: callers that arrive in one turn of the
+// loop share a check, later ones start another, up to kChecks at once; beyond that they share the
+// one that starts when the first of those is answered.
+//
+// When the store's watch fails for whatever reason (also gone: history was compacted), the cache
+// loads everything anew after half a second, and every watcher is cut.
 #pragma once
 
 #include <functional>
@@ -28,38 +31,42 @@ class WatchCache {
              HistoryLimits limits = {});
   ~WatchCache();
 
-  // Loads everything, then follows the store until cancelled. Returns an error only for what cannot
-  // be repaired by trying again (corrupt objects name their key). `ready()` turns true after the
-  // load.
+  // Loads everything, then follows the store, and starts over when that fails. Returns only with
+  // cancelled, or with corrupt, which names the key of an object that cannot be decoded. ready() is
+  // true from the first load on.
   Task<Result<>> run();
   bool ready() const { return ready_; }
   Task<Result<>> wait_ready();
 
+  // See above. Fails with the store's error when its revision cannot be read.
   Task<Result<>> fresh();
-  // Returns once the cache has reached `revision`; timeout after `limit`.
+  // Returns once the cache has reached `revision`; fails with timeout after `limit`.
   Task<Result<>> reached(store::Revision revision, Duration limit);
 
   store::Revision revision() const { return revision_; }
-  // Of a view: that of the kind it shows, whose objects have the stored form.
+  // A view shares the cache of the kind that it is stored as. REQUIRES: the catalog has the kind.
   KindCache& of(const resource::Kind& kind);
   const KindCache& of(const resource::Kind& kind) const;
 
-  // A guard is a key without an object, written by every transaction that changes what it stands
-  // for (say, the subnets of one virtual network): whoever decided on the whole compares its
-  // revision and writes it too, so that of two such decisions at once one is taken anew.
+  // A guard is a key without an object that stands for a set of objects, such as the subnets of one
+  // virtual network. Every transaction that changes the set writes it, and a transaction that was
+  // decided on the whole set compares its revision too: of two such transactions at once, one
+  // conflicts and is decided anew.
   static std::string guard_key(std::string_view name);
-  // When it was last written, as far as the cache has come; 0: never.
+  // The revision at which the guard was last written, as of revision(); 0: never.
   store::Revision guard_revision(std::string_view name) const;
 
-  // Called after each applied batch with the events of that batch, in order. For the server's own
-  // controllers (garbage collection, namespaces, node relevance); must be quick and must not wait.
+  // Called with every event as soon as it is applied, in order; revision() moves on only after the
+  // last event of a batch. For indexes and controllers of the server; must be quick and must not
+  // wait.
   using Observer = std::function<void(const resource::Kind& kind, const Event& event)>;
   void observe(Observer observer) { observers_.push_back(std::move(observer)); }
-  // Called after every (re)load.
+  // Called after every load, the first and each later one. What a load changes is not told to
+  // observers.
   void on_reset(std::function<void()> callback) { reset_callbacks_.push_back(std::move(callback)); }
 
-  // With fewer, cores idle while readers wait for round trips in turn; more only make each check
-  // carry fewer readers.
+  // Checks of the store's revision under way at once. With fewer, readers wait for one round trip
+  // after the other; with more, each check only serves fewer readers.
   static constexpr std::size_t kChecks = 4;
 
  private:

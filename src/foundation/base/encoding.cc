@@ -121,19 +121,6 @@ std::string encode_hex(std::string_view bytes) {
   return text;
 }
 
-Result<std::string> decode_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return fail(Code::invalid, "bad hexadecimal text");
-  std::string bytes;
-  bytes.reserve(text.size() / 2);
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const int high = hex_digit(text[i]);
-    const int low = hex_digit(text[i + 1]);
-    if (high < 0 || low < 0) return fail(Code::invalid, "bad hexadecimal text");
-    bytes.push_back(static_cast<char>(high << 4 | low));
-  }
-  return bytes;
-}
-
 std::string encode_percent(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string text;

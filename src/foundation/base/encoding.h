@@ -20,9 +20,8 @@ Result<std::string> decode_base64(std::string_view text);
 std::string encode_base64url(std::string_view bytes);
 Result<std::string> decode_base64url(std::string_view text);
 
-// Lower case out; either case in.
+// Lower case.
 std::string encode_hex(std::string_view bytes);
-Result<std::string> decode_hex(std::string_view text);
 
 // Everything but unreserved characters (letters, digits, - . _ ~) becomes %XX.
 std::string encode_percent(std::string_view bytes);

@@ -1,7 +1,5 @@
 #include "foundation/base/ids.h"
 
-#include <string_view>
-
 #include "foundation/base/encoding.h"
 
 namespace fairlead {
@@ -24,15 +22,6 @@ std::string random_uuid(const RandomBits& random) {
   bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
   std::string text = encode_hex(bytes);
   for (const std::size_t dash : {8, 13, 18, 23}) text.insert(dash, 1, '-');
-  return text;
-}
-
-std::string random_name_suffix(const RandomBits& random, std::size_t length) {
-  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-  std::string text;
-  text.reserve(length);
-  // The bias of a 64-bit modulus by 27 is far below anything that shows.
-  for (std::size_t i = 0; i < length; ++i) text.push_back(kAlphabet[random() % kAlphabet.size()]);
   return text;
 }
 

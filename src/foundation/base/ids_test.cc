@@ -34,18 +34,6 @@ TEST(Ids, UuidIsVersionFour) {
   EXPECT_EQ(random_uuid(seeded(7)), random_uuid(seeded(7)));
 }
 
-// A suffix has the length asked for and only letters of its alphabet.
-TEST(Ids, NameSuffix) {
-  const RandomBits random = seeded(2);
-  std::set<char> letters;
-  for (int i = 0; i < 1000; ++i) {
-    const std::string suffix = random_name_suffix(random);
-    EXPECT_EQ(suffix.size(), 5U);
-    letters.insert(suffix.begin(), suffix.end());
-  }
-  EXPECT_EQ(std::string(letters.begin(), letters.end()), "2456789bcdfghjklmnpqrstvwxz");
-}
-
 // All bits of the source are used, least significant byte first, and the count is exact.
 TEST(Ids, Bytes) {
   EXPECT_EQ(random_bytes([] { return 0x0807060504030201; }, 10),

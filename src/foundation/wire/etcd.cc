@@ -37,7 +37,6 @@ void encode(std::string& out, const TxnResponse& response) { encode_message(out,
 void encode(std::string& out, const TxnGroupResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const WatchResponse& response) { encode_message(out, response); }
 void encode(std::string& out, const StatusResponse& response) { encode_message(out, response); }
-void encode(std::string& out, const MemberListResponse& response) { encode_message(out, response); }
 void encode_compact_response(std::string& out, const ResponseHeader& header) {
   ProtoWriter writer(out);
   writer.message(1, [&](ProtoWriter& inner) { fields::write(inner, header); });
@@ -72,14 +71,6 @@ Result<WatchResponse> decode_watch_response(std::string_view message) {
 }
 Result<StatusResponse> decode_status_response(std::string_view message) {
   return decode_message<StatusResponse>(message, "status response");
-}
-Result<MemberListResponse> decode_member_list_response(std::string_view message) {
-  return decode_message<MemberListResponse>(message, "member list");
-}
-Result<ResponseHeader> decode_compact_response(std::string_view message) {
-  // Only the header, and that is where every response has it.
-  FL_TRY(const MemberListResponse response, decode_member_list_response(message));
-  return response.header;
 }
 
 }  // namespace fairlead::wire::etcd

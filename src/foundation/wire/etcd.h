@@ -22,7 +22,6 @@ constexpr std::string_view kTxnPath = "/etcdserverpb.KV/Txn";
 constexpr std::string_view kCompactPath = "/etcdserverpb.KV/Compact";
 constexpr std::string_view kWatchPath = "/etcdserverpb.Watch/Watch";
 constexpr std::string_view kStatusPath = "/etcdserverpb.Maintenance/Status";
-constexpr std::string_view kMemberListPath = "/etcdserverpb.Cluster/MemberList";
 
 struct ResponseHeader {
   std::uint64_t cluster_id = 0;
@@ -154,18 +153,6 @@ struct StatusResponse {
   std::vector<std::string_view> errors{};
 };
 
-struct Member {
-  std::uint64_t id = 0;
-  std::string_view name{};
-  std::vector<std::string_view> peer_urls{};
-  std::vector<std::string_view> client_urls{};
-  bool is_learner = false;
-};
-struct MemberListResponse {
-  ResponseHeader header{};
-  std::vector<Member> members{};
-};
-
 // Encoders append to `out`, so that a message can be written behind its gRPC prefix.
 void encode(std::string& out, const RangeRequest& request);
 void encode(std::string& out, const TxnRequest& request);
@@ -177,7 +164,6 @@ void encode(std::string& out, const TxnResponse& response);
 void encode(std::string& out, const TxnGroupResponse& response);
 void encode(std::string& out, const WatchResponse& response);
 void encode(std::string& out, const StatusResponse& response);
-void encode(std::string& out, const MemberListResponse& response);
 void encode_compact_response(std::string& out, const ResponseHeader& header);
 
 // All fail with corrupt on bytes that are not such a message.
@@ -189,10 +175,8 @@ Result<WatchRequest> decode_watch_request(std::string_view message);
 Result<RangeResponse> decode_range_response(std::string_view message);
 Result<TxnResponse> decode_txn_response(std::string_view message);
 Result<TxnGroupResponse> decode_txn_group_response(std::string_view message);
-Result<ResponseHeader> decode_compact_response(std::string_view message);
 Result<WatchResponse> decode_watch_response(std::string_view message);
 Result<StatusResponse> decode_status_response(std::string_view message);
-Result<MemberListResponse> decode_member_list_response(std::string_view message);
 
 // What a failed call means to the one who made it.
 struct Failure {

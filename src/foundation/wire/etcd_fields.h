@@ -62,9 +62,5 @@ bool read(std::string_view message, WatchResponse& response);
 // etcd_status.cc
 void write(ProtoWriter& out, const StatusResponse& response);
 bool read(std::string_view message, StatusResponse& response);
-void write(ProtoWriter& out, const Member& member);
-bool read(std::string_view message, Member& member);
-void write(ProtoWriter& out, const MemberListResponse& response);
-bool read(std::string_view message, MemberListResponse& response);
 
 }  // namespace fairlead::wire::etcd::fields

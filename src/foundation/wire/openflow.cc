@@ -92,18 +92,10 @@ std::string encode_hello(std::uint32_t xid) {
   return finish(std::move(out));
 }
 
-std::string encode_echo_request(std::uint32_t xid) {
-  return finish(begin(Type::echo_request, xid));
-}
-
 std::string encode_echo_reply(std::uint32_t xid, std::string_view payload) {
   std::string out = begin(Type::echo_reply, xid);
   out += payload;
   return finish(std::move(out));
-}
-
-std::string encode_features_request(std::uint32_t xid) {
-  return finish(begin(Type::features_request, xid));
 }
 
 std::string encode_barrier_request(std::uint32_t xid) {
@@ -189,16 +181,6 @@ Result<Failure> decode_error(std::string_view body) {
   failure.code = static_cast<std::uint16_t>(reader.number(2));
   if (!reader.ok()) return fail(cut_short("error"));
   return failure;
-}
-
-Result<Features> decode_features_reply(std::string_view body) {
-  Reader reader(body);
-  Features features;
-  features.datapath_id = reader.number(8);
-  reader.number(4);  // buffers
-  features.tables = static_cast<std::uint8_t>(reader.number(1));
-  if (!reader.ok()) return fail(cut_short("features"));
-  return features;
 }
 
 Result<FlowStats> decode_flow_stats_reply(std::string_view body) {

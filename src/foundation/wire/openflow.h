@@ -182,9 +182,7 @@ struct FlowMod {
 };
 
 std::string encode_hello(std::uint32_t xid);
-std::string encode_echo_request(std::uint32_t xid);
 std::string encode_echo_reply(std::uint32_t xid, std::string_view payload);
-std::string encode_features_request(std::uint32_t xid);
 std::string encode_barrier_request(std::uint32_t xid);
 std::string encode_flow_mod(std::uint32_t xid, const FlowMod& change);
 // Flows of all tables whose cookie agrees with `cookie` in the bits of `mask`.
@@ -220,12 +218,6 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 Result<Failure> decode_error(std::string_view body);
-
-struct Features {
-  std::uint64_t datapath_id = 0;
-  std::uint8_t tables = 0;
-};
-Result<Features> decode_features_reply(std::string_view body);
 
 struct FlowStats {
   std::vector<Flow> flows;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace fairlead::wire::ovsdb {
 namespace {
 
@@ -84,8 +82,6 @@ Result<OperationResult> decode_operation_result(const Json& json) {
   return result;
 }
 
-using DecodeRow = Result<RowUpdate> (*)(const JsonObject&);
-
 Result<RowUpdate> decode_row_update(const JsonObject& update) {
   const Json* before = update.if_contains("old");
   const Json* after = update.if_contains("new");
@@ -98,39 +94,6 @@ Result<RowUpdate> decode_row_update(const JsonObject& update) {
   row.kind = before ? RowUpdate::Kind::modify : RowUpdate::Kind::insert;
   FL_TRY(row.row, decode_row(*after));
   return row;
-}
-
-Result<RowUpdate> decode_row_update2(const JsonObject& update) {
-  static constexpr std::pair<std::string_view, RowUpdate::Kind> kKinds[] = {
-      {"initial", RowUpdate::Kind::initial},
-      {"insert", RowUpdate::Kind::insert},
-      {"modify", RowUpdate::Kind::modify},
-      {"delete", RowUpdate::Kind::remove}};
-  for (const auto& [name, kind] : kKinds) {
-    const Json* found = update.if_contains(name);
-    if (!found) continue;
-    RowUpdate row{.kind = kind, .row = {}};
-    if (kind != RowUpdate::Kind::remove) {
-      FL_TRY(row.row, decode_row(*found));
-    }
-    return row;
-  }
-  return fail(corrupt("a row update of no known kind"));
-}
-
-Result<TableUpdates> decode_tables(const Json& updates, DecodeRow decode) {
-  if (!updates.is_object()) return fail(corrupt("updates that are no object"));
-  TableUpdates tables;
-  for (const auto& [table, rows] : updates.get_object()) {
-    if (!rows.is_object()) return fail(corrupt("updates of a table that are no object"));
-    TableUpdate& into = tables[std::string(table)];
-    for (const auto& [uuid, row] : rows.get_object()) {
-      if (!row.is_object()) return fail(corrupt("a row update that is no object"));
-      FL_TRY(RowUpdate decoded, decode(row.get_object()));
-      into.insert_or_assign(std::string(uuid), std::move(decoded));
-    }
-  }
-  return tables;
 }
 
 }  // namespace
@@ -346,37 +309,18 @@ std::string encode_reply(const Json& id, const Json& result) {
 }
 
 Result<TableUpdates> decode_updates(const Json& updates) {
-  return decode_tables(updates, decode_row_update);
-}
-
-Result<TableUpdates> decode_updates2(const Json& updates) {
-  return decode_tables(updates, decode_row_update2);
-}
-
-Value apply_difference(const Value& before, const Value& difference) {
-  if (difference.is_map()) {
-    // A pair that was there as it is goes; another value for a key replaces; a new key is added.
-    Value::Map pairs = before.pairs();
-    for (const auto& change : difference.pairs()) {
-      const auto at = std::ranges::find(pairs, change.first, &Value::Map::value_type::first);
-      if (at == pairs.end())
-        pairs.push_back(change);
-      else if (at->second == change.second)
-        pairs.erase(at);
-      else
-        at->second = change.second;
+  if (!updates.is_object()) return fail(corrupt("updates that are no object"));
+  TableUpdates tables;
+  for (const auto& [table, rows] : updates.get_object()) {
+    if (!rows.is_object()) return fail(corrupt("updates of a table that are no object"));
+    TableUpdate& into = tables[std::string(table)];
+    for (const auto& [uuid, row] : rows.get_object()) {
+      if (!row.is_object()) return fail(corrupt("a row update that is no object"));
+      FL_TRY(RowUpdate decoded, decode_row_update(row.get_object()));
+      into.insert_or_assign(std::string(uuid), std::move(decoded));
     }
-    return Value::map(std::move(pairs));
   }
-  std::vector<Atom> atoms = before.atoms();
-  for (const Atom& atom : difference.atoms()) {
-    const auto at = std::ranges::find(atoms, atom);
-    if (at == atoms.end())
-      atoms.push_back(atom);
-    else
-      atoms.erase(at);
-  }
-  return Value::set(std::move(atoms));
+  return tables;
 }
 
 }  // namespace fairlead::wire::ovsdb

@@ -151,21 +151,16 @@ Result<Message> decode_message(std::string_view text);
 std::string encode_request(std::int64_t id, std::string_view method, JsonArray params);
 std::string encode_reply(const Json& id, const Json& result);
 
-// What a monitor tells, by table and row: the first form has whole rows, the second the changes.
+// What a monitor reports, by table and row.
 struct RowUpdate {
-  enum class Kind { initial, insert, modify, remove };
-  Kind kind = Kind::initial;
-  // initial and insert: the row. First form, modify: the whole row as it is now. Second form,
-  // modify: the changed columns, sets and maps with more than one place as differences.
-  Row row;
+  enum class Kind { insert, modify, remove };
+  Kind kind = Kind::insert;
+  Row row;  // insert, modify: the whole row as it is now
 };
 using TableUpdate = std::map<std::string, RowUpdate, std::less<>>;  // by UUID
 using TableUpdates = std::map<std::string, TableUpdate, std::less<>>;
 
-Result<TableUpdates> decode_updates(const Json& updates);   // "update" and the answer to "monitor"
-Result<TableUpdates> decode_updates2(const Json& updates);  // "update2" and "monitor_cond"
-
-// The value of a set or map column after a difference of the second form.
-Value apply_difference(const Value& before, const Value& difference);
+// Of "update" and of the answer to "monitor".
+Result<TableUpdates> decode_updates(const Json& updates);
 
 }  // namespace fairlead::wire::ovsdb

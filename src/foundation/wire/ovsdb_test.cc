@@ -132,7 +132,7 @@ TEST(Ovsdb, Messages) {
     EXPECT_FALSE(decode_message(text)) << text;
 }
 
-// The first form of updates: whole rows, before and after.
+// Updates carry whole rows, before and after.
 TEST(Ovsdb, Updates) {
   const auto tables = decode_updates(parse_json(R"({"Interface":{
       "u1":{"new":{"name":"a","ofport":["set",[]]}},
@@ -148,26 +148,6 @@ TEST(Ovsdb, Updates) {
   EXPECT_EQ(rows.at("u3").kind, RowUpdate::Kind::remove);
   EXPECT_FALSE(decode_updates(parse_json(R"({"T":{"u":{}}})")->value));
   EXPECT_FALSE(decode_updates(parse_json(R"({"T":[]})")->value));
-}
-
-// The second form: what changed, sets and maps as differences.
-TEST(Ovsdb, Updates2) {
-  const auto tables = decode_updates2(parse_json(R"({"Bridge":{
-      "u1":{"initial":{"name":"a"}},"u2":{"modify":{"ports":["set",[["uuid","p2"],["uuid","p3"]]]}},
-      "u3":{"delete":null}}})")
-                                          ->value);
-  ASSERT_TRUE(tables);
-  const TableUpdate& rows = tables->at("Bridge");
-  EXPECT_EQ(rows.at("u1").kind, RowUpdate::Kind::initial);
-  EXPECT_EQ(rows.at("u3").kind, RowUpdate::Kind::remove);
-  const Value before = Value::set({Uuid{"p1"}, Uuid{"p2"}});
-  EXPECT_EQ(apply_difference(before, rows.at("u2").row.at("ports")),
-            Value::set({Uuid{"p1"}, Uuid{"p3"}}));
-  using Texts = std::map<std::string, std::string>;
-  EXPECT_EQ(apply_difference(Value(Texts{{"a", "1"}, {"b", "2"}, {"c", "3"}}),
-                             Value(Texts{{"a", "1"}, {"b", "9"}, {"d", "4"}}))
-                .texts(),
-            (Texts{{"b", "9"}, {"c", "3"}, {"d", "4"}}));
 }
 
 }  // namespace

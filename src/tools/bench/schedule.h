@@ -42,7 +42,6 @@ class Agenda {
   // delete. Patches and updates of one worker never touch another's objects.
   std::optional<Operation> next(std::size_t worker);
 
-  std::uint64_t issued() const { return issued_; }
   // One past the largest object number that a create was issued for.
   std::uint64_t end() const { return created_; }
 

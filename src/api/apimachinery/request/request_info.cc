@@ -107,7 +107,6 @@ Answer<RequestInfo> parse_request(std::string_view method, std::string_view targ
   const bool grouped = parts[0] == "apis";
   if (grouped && parts.size() < 4) return info;
   info.is_resource = true;
-  info.api_prefix = parts[0];
   if (grouped) info.group = parts[1];
   info.version = parts[grouped ? 2 : 1];
   parts.erase(parts.begin(), parts.begin() + (grouped ? 3 : 2));

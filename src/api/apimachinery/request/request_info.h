@@ -12,10 +12,9 @@ namespace fairlead::apimachinery {
 
 struct RequestInfo {
   bool is_resource = false;
-  std::string path;        // decoded, without query
-  std::string verb;        // get list watch create update patch delete deletecollection; else
-                           // the method in lower case
-  std::string api_prefix;  // "api" or "apis"
+  std::string path;  // decoded, without query
+  std::string verb;  // get list watch create update patch delete deletecollection; else
+                     // the method in lower case
   std::string group;
   std::string version;
   std::string namespace_name;  // "" for cluster scope and for all namespaces

@@ -1,9 +1,17 @@
 // NetworkAttachment: one network interface of a virtual network on one node.
 //
-// A user asks for it by node and subnet. The address controller fills status.address (addresses,
-// VNI, MAC), the node's agent makes the interface and fills status.impl, and every other node
-// relevant to the VNI learns from here where the address lives. Node and subnet may come into being
-// later.
+// A user asks for it by node and subnet; either may be created later. Its status is filled in by
+//
+//   addresses, MAC, VNI    the server: in the creating transaction if there is a free address
+//   (status.address)       (address_interlock.h), otherwise the address controller later
+//   ifcName, hostIP        the node's agent, once it has made the interface
+//   (status.impl)
+//   postCreateExecReport   the node's agent, once the hook has ended
+//   errors.host            the node's agent
+//   conditions: Ready      the server, in each of these writes (readiness_interlock.h), and when
+//                          the Node is deleted or its agent falls silent (readiness_keeper.h)
+//
+// Every other node with an attachment in the same VNI learns from it where the address lives.
 #pragma once
 
 #include <cstdint>
@@ -88,11 +96,11 @@ inline constexpr int kHookNotStarted = -1;
 inline constexpr int kHookEndedBySignal = -2;
 inline constexpr int kHookTimedOut = -3;
 
-// Why a hook that ended so failed, in a sentence; nothing if it did not.
+// Why the hook failed, in a sentence; nullopt if it did not.
 std::optional<std::string> describe_failure(const ExecReport& report);
 
-// What status.errors.host says of a hook ("postCreateExec") whose program the node does not allow,
-// and whether a line of it is about that.
+// The line of status.errors.host about a hook ("postCreateExec") whose program the node does not
+// allow, and whether a line is such a one.
 std::string hook_not_allowed(std::string_view hook, std::string_view program);
 bool is_hook_not_allowed(std::string_view error);
 
@@ -179,7 +187,7 @@ struct NetworkAttachment {
   }
 };
 
-// What the address controller alone decides: the section status.address, as dotted paths.
+// The section status.address, as dotted paths: decided by the server alone (address assignment).
 const std::vector<std::string>& attachment_address_fields();
 
 Kind network_attachment_kind();

@@ -5,8 +5,7 @@
 // carried out on a std::map. Then
 //   - the compares of every acknowledged transaction held when its turn came;
 //   - every conflict was a conflict at some moment between call and answer;
-//   - every list and every watch, at the revision it says it shows, shows exactly the model's
-//   state;
+//   - every list and every watch shows exactly the model's state at the revision that it names;
 //   - every get answered what was true at some moment between call and answer.
 #include <gtest/gtest.h>
 

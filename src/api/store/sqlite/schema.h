@@ -1,11 +1,9 @@
 // The tables of SqliteStore and how older ones become the present ones.
 //
-//   changes   every change in order of its place (Place::number()): key, created (0: an erasure),
-//   value.
-//             Appended to at the end; the only table with values in it.
+//   changes   every change in order of its place (Place::number()): key, value and created (0: an
+//             erasure). Only ever appended to; the only table with values in it.
 //   versions  the same changes by key: (key, place) → created. The current value of a key is its
-//   last
-//             version; the value as of a revision is the last one up to it.
+//             last version; its value as of a revision is the last version up to that revision.
 //   meta      format: the version of this layout
 //             head: a lower bound of the current revision, for stores restored from a backup
 //             compacted: the oldest revision that can be listed

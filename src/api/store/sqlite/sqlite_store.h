@@ -1,8 +1,9 @@
 // SqliteStore: the embedded default. One SQLite database in a folder of its own, one process.
 //
-//   commit → GroupCommit (sqlite_commit.h) → SqliteWriter, off the loop: one sync for many
-//   transactions get, list → SqliteReader, off the loop, on connections of their own watch →
-//   ChangeLog, the recent changes in memory; from the database when further behind
+//   commit     → GroupCommit (commit.h) → SqliteWriter   off the loop; one sync, many transactions
+//   get, list  → SqliteReader                            off the loop; on connections of their own
+//   watch      → ChangeLog                               recent changes, in memory
+//              → SqliteReader                            when the watch is further behind
 //
 // What is acknowledged survives kill -9 and power loss. When a COMMIT fails, what is on disk is
 // unknown and the process ends (`on_fatal`); everything else that can fail is an error of the call:

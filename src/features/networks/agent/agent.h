@@ -1,24 +1,30 @@
-// Agent: the connection agent of one node. Follows the attachments that concern the node, has the
-// fabric carry them, runs their hooks and writes back what became of this node's own.
+// Agent: a node's part of virtual networks. Watches the attachments that concern the node, has the
+// fabric carry them, runs their hooks and writes the status of the node's own attachments.
 //
 //   Informers ─→ NetworkView ─→ Carrier ─→ Fabric
 //                                  │ outcomes
 //               StatusWriter ←─ Agent ─→ Hooks, AppliedVersions ─→ NodeReport
+//               Heartbeat: the node's Lease and the Node's status
 //
-// Decisions are in NetworkView, AppliedVersions, host_status.h and hooks.h, which are pure; this
-// class connects them. Everything runs on the loop of the Runtime.
+// NetworkView, AppliedVersions and host_status.h decide and are pure; this class connects them, and
+// decides itself what outdates an own attachment and when its hooks are due. Everything runs on the
+// loop of the Runtime.
 //
 // Promises
-//   1. What the API server does not answer changes nothing: the fabric stays as it was told last,
-//      also across restarts of the agent. Only complete knowledge removes anything.
-//   2. An interface found at start is adopted: not made again.
-//   3. A status is written only when it would say something else than it does.
-//   4. Stopping leaves the fabric as it is.
-//   5. postCreateExec runs whenever an interface was made, also by an audit. It runs again for an
-//      interface that is adopted and of which the status has no report: an agent may have died
-//      between the two. So it runs at least once, and may run twice. (An interface that is made
-//      anew under an agent which dies at once keeps the report of the first.) postDeleteExec runs
-//      at most once: of what was deleted while no agent ran nothing is known.
+//   1. Nothing is watched or carried before the node has a NodeReport in the API.
+//   2. While the API server does not answer, the fabric stays as it is, also across restarts of the
+//      agent. What the fabric holds from before is removed only after every watch has delivered its
+//      first list.
+//   3. An interface found at start is adopted, not made again.
+//   4. A status is written only after every watch has delivered its first list, and only when it
+//      changes.
+//   5. Stopping leaves the fabric as it is.
+//   6. postCreateExec runs at least once for each interface made, also for one made by an audit. It
+//      may run twice: for an adopted interface whose status has no report it runs again, because an
+//      agent may have died between making the interface and reporting the hook. (If an interface is
+//      made anew and its agent dies before the hook, the status still has the first report and the
+//      hook is not run again.) postDeleteExec runs at most once, and not at all for an attachment
+//      that was deleted while no agent ran.
 #pragma once
 
 #include <functional>
@@ -53,13 +59,13 @@ struct AgentOptions {
   Duration audit_interval = 30s;
   HookLimits hooks;
   NodeInfo info;  // for the Node's status
-  // Told whatever the fabric has come to carry, but for what was there before its network became
-  // relevant here. For loads.
+  // Called when the fabric begins to carry an attachment, except one that was implemented before
+  // its network became relevant here. For load tests.
   std::function<void(const Attachment&)> carried;
-  // Called before an audit and before what follows from it, which take more memory than anything
-  // else: what was needed so far may go.
+  // Called before and after an audit, which needs more memory than anything else: a chance to give
+  // unused memory back.
   std::function<void()> make_room;
-  // Told after every audit.
+  // Called after every audit.
   std::function<void()> audited;
 };
 
@@ -79,31 +85,33 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   // Until cancelled.
   Task<void> run();
 
-  // True once everything relevant is known and the fabric was brought to it and audited.
+  // True after the first audit with complete knowledge: the fabric carries what is desired, except
+  // what it failed to make, which the statuses tell.
   bool ready() const { return ready_; }
   Task<Result<>> wait_ready();
 
-  // Why the API does not take this node for one of its own; empty: it does, as far as is known.
+  // Why the API refuses this node (its Node is missing, say); empty: no refusal is known.
   const std::string& refusal() const { return heartbeat_.refusal(); }
-  // Watches that do not get through at present: all of them while the node is refused.
+  // How many watches fail at present; all of them while the node is refused.
   std::size_t failing_watches() const {
     return refusal().empty() ? informers_.failing() : informers_.count();
   }
 
-  // Attachments of others that no tunnel leads to from here, a line for each.
+  // Attachments on hosts whose address family differs from this host's, a line for each: no tunnel
+  // leads there.
   std::vector<std::string> unreachable() const;
 
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 
  private:
-  // One of this node's own, from when it is first seen until nothing of it is left.
+  // An attachment of this node, from when it is first seen until the fabric has dropped it.
   struct Own {
     Attachment attachment;  // as seen last
-    HostStatus known;       // what its status says, as far as we know
+    HostStatus known;       // its status in the API, as last seen or written
     std::uint64_t known_version = 0;
     std::optional<fabric::Station> made;  // what the fabric carries for it
-    std::string error;                    // what the fabric said last
+    std::string error;                    // the fabric's last error; empty: it succeeded
     std::shared_ptr<const resource::ExecReport> report;
     bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
@@ -120,12 +128,12 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   void warn_of_reach(const Attachment& attachment) const;
   void put_own(const Attachment& attachment);
   void lose_own(const std::string& uid);
-  // What an informer's word at `version` means for the fabric and the informers.
+  // Hands what changed in the view, at `version`, to carrier, statuses and informers.
   void follow_view(std::uint64_t version);
   void follow_relevance(std::uint64_t version);
   void leave(const Network& network, std::uint64_t version);
   void note_change_of_own(const Attachment& attachment);
-  // Those of them that the fabric has, or may have.
+  // Those of `ids` that the fabric carries or may carry.
   std::vector<std::string> carried_of(const std::vector<std::string>& ids) const;
   bool outdated(const std::string& id, const std::optional<fabric::Station>& station) const;
   void note_outdated(fabric::Vni vni, std::uint64_t version, std::vector<std::string> ids);
@@ -147,7 +155,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
   std::uint64_t followed_ = 0;       // the view's relevance() that the informers are at
   bool complete_ = false;
   bool ready_ = false;
-  bool clean_ = false;  // nothing of before is left in the fabric
+  bool clean_ = false;  // an audit has removed everything undesired that earlier agents left
   runtime::Signal ready_signal_;
   StatusWriter statuses_;
   Hooks hooks_;

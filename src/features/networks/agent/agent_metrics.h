@@ -1,4 +1,4 @@
-// What an agent counts and measures. docs/metrics.md says what each means, and what KOS called it.
+// The metrics of an agent; docs/metrics.md explains each and gives its name in KOS.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class AgentMetrics {
   // REQUIRES: one for each registry.
   explicit AgentMetrics(metrics::Registry& registry);
 
-  // `subject` became carried at `now`.
+  // The fabric began to carry `subject` at `now`.
   void carried(const Attachment& subject, WallTime now);
   void status_written(const Attachment& subject, const StatusNews& news, std::string_view outcome,
                       Duration took, WallTime now);

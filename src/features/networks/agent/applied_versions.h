@@ -1,11 +1,10 @@
-// AppliedVersions: up to which version this host has carried out what it was told: about its own
-// attachments, and about those of other hosts in each virtual network. An address that was released
-// may be given out again only after every node concerned has stopped carrying it; this is what a
-// node says about it (see node_report.h).
+// AppliedVersions: up to which resourceVersion the fabric of this host has applied the removals it
+// saw: of its own attachments, and of other hosts' attachments in each virtual network. A released
+// address is given out again only after every node concerned has reported that (node_report.h).
 //
-// Pure. Each informer has a count of its own, since they are not in step with one another: a
-// version r is applied when everything that it showed up to r no longer leaves anything outdated in
-// the fabric. Versions are told in the order in which they are seen, and one that waits for the
+// Pure. Each informer has its own count, because informers are not in step with one another.
+// Version r is applied when nothing that the informer showed up to r has left something outdated in
+// the fabric. Versions are applied in the order in which they are seen; one that waits for the
 // fabric holds up the later ones.
 #pragma once
 
@@ -26,24 +25,25 @@ namespace fairlead::agent {
 class AppliedVersions {
  public:
   struct Report {
-    // The version applied of what runs on this node itself.
+    // The version applied of this node's own attachments.
     std::optional<std::uint64_t> own;
-    // The version applied, or nothing for a network that was left for good.
+    // The version applied in each network; nullopt removes the entry of a network that was left.
     std::map<fabric::Vni, std::optional<std::uint64_t>> networks;
-    // The version applied in every network of which nothing was told, or that was left for good.
+    // The version applied in every network without an entry.
     std::optional<std::uint64_t> elsewhere;
     bool empty() const { return !own && networks.empty() && !elsewhere; }
     bool operator==(const Report&) const = default;
   };
 
-  // How long an entry stays after the network was left, so that who waits for it sees it.
+  // How long the entry of a network stays in the report after the network was left, so that the
+  // server, which may wait for it, sees it.
   static constexpr Duration kKeepAfterLeaving = 60s;
 
-  // At `version` these stopped being what they were; the fabric may still carry them. kOwn: of this
-  // node's own attachments, or by their loss of a network.
+  // At `version` the attachments `ids` changed or were deleted; the fabric may still carry their
+  // old state. kOwn: this node's own attachments, or those of a network that it left.
   static constexpr fabric::Vni kOwn = 0;
   void changed(fabric::Vni vni, std::uint64_t version, const std::vector<std::string>& ids);
-  // The fabric has what was known of `id` at `version`.
+  // The fabric carries what was known of `id` at `version`.
   void settled(const std::string& id, std::uint64_t version);
   bool waits_for(const std::string& id) const { return waiting_.contains(id); }
   std::vector<std::string> waiting() const;
@@ -52,20 +52,20 @@ class AppliedVersions {
   void entered(fabric::Vni vni);
   void left(fabric::Vni vni);
 
-  // All that runs on this node is known as of `version`: of networks that were neither entered nor
-  // changed here, the fabric has nothing older.
+  // This node's own attachments are known completely as of `version`: in networks without an entry
+  // the fabric carries nothing older.
   void surveyed(std::uint64_t version) { surveyed_ = std::max(surveyed_, version); }
-  // The same, but told only when there is reason to: together with the end of an entry, so that who
-  // looks for it does not fall back to what was true long before.
+  // The same, but reported only together with the removal of an entry: otherwise the server would
+  // fall back to a version from long before.
   void known(std::uint64_t version) { known_ = std::max(known_, version); }
-  // What was received is lost: everything is to be reported again.
+  // The NodeReport was lost: everything is reported again.
   void start_over();
 
-  // What there is to report now; empty: nothing.
+  // What is to be reported now; empty: nothing.
   Report report(Instant now);
-  // It was received.
+  // The API has accepted the report.
   void reported(const Report& report, Instant now);
-  // When there will be something without anything else happening.
+  // When report() will have something if nothing else happens.
   std::optional<Instant> due() const;
 
  private:
@@ -78,7 +78,8 @@ class AppliedVersions {
   };
   static void advance(Progress& progress);
   Progress& progress_of(fabric::Vni vni) { return vni == kOwn ? own_ : networks_[vni]; }
-  // False while a network has no entry: it would be taken for one in which nothing is carried.
+  // False while a relevant network has no entry yet: the server would take it for one in which
+  // nothing is carried.
   bool all_told() const;
 
   Progress own_;

@@ -1,7 +1,7 @@
 // Attachment: what the agent keeps of a NetworkAttachment, taken from its JSON.
 //
-// Of the thousands on other nodes only addresses and places are kept; of this node's own also what
-// their hooks and their status need (Local).
+// Of the thousands on other nodes only addresses and hosts are kept; of this node's own also the
+// hooks and the status (Local).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace fairlead::agent {
 
-// A virtual network, in the one namespace that its attachments are in.
+// A virtual network: its VNI and the namespace of its attachments.
 struct Network {
   fabric::Vni vni = 0;
   std::string namespace_name;
@@ -48,29 +48,29 @@ struct Attachment {
   std::optional<Mac> mac;
   std::vector<Ip> addresses;  // IPv4 first
   std::optional<Ip> host;
-  // The host is of another address family than this one: no tunnel leads there.
+  // The host's address is of another family than this host's: no tunnel leads there.
   bool out_of_reach = false;
-  // The later of the client's two writes that it depends on (its own and the subnet's), and when
-  // its node had made it: what latencies are measured from.
+  // For latencies: the later of the two client writes it depends on (its own and the subnet's), and
+  // when its node had made the interface.
   std::optional<CivilTime> asked;
   bool subnet_came_last = false;
   std::optional<CivilTime> implemented;
-  std::shared_ptr<const Local> local;  // of this node's own
+  std::shared_ptr<const Local> local;  // null: it is on another node
 
   std::string_view namespace_name() const { return std::string_view(key).substr(0, key.find('/')); }
   std::string_view name() const { return std::string_view(key).substr(key.find('/') + 1); }
   Network network() const { return {vni, std::string(namespace_name())}; }
 
-  // The fabric's view: nothing while addresses, MAC or, of remote ones, the host are missing,
-  // or the host is out of reach.
+  // The station that the fabric is to carry; nullopt while its address, its MAC or, on another
+  // node, its host is missing or out of reach.
   std::optional<fabric::Station> station() const;
 };
 
-// Fails with corrupt if the object is none of that kind, or has no name, uid or version.
+// Fails with corrupt if the object is not a NetworkAttachment or lacks name, uid or version.
 Result<Attachment> parse_attachment(const Json& object, const std::string& own_node,
                                     const Ip& own_host);
 
-// A resourceVersion as the number that it is; 0 when it is none.
+// A resourceVersion as a number; 0 if it is not one.
 std::uint64_t parse_version(std::string_view text);
 
 }  // namespace fairlead::agent

@@ -1,9 +1,9 @@
-// Carrier: brings the fabric to what the view desires, and keeps it there.
+// Carrier: makes the fabric carry what the view desires, and keeps it so.
 //
-// Changes are applied in batches, failures tried again after 200 ms to 30 s, and everything is
-// audited now and then, and at once when the fabric says that it was disturbed. Nothing that the
-// fabric has from before is removed by an audit until allow_audits(): before that, what is desired
-// is not known completely.
+// Changes are applied in batches; failures are retried with a back-off from 200 ms to 30 s. The
+// whole fabric is audited at intervals, and at once when it reports a disturbance. No audit runs,
+// and so nothing from before is removed, until allow_audits(): before that the desired state is not
+// known completely.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ class Carrier {
  public:
   struct Settled {
     const std::string& id;
-    const fabric::Station* station;  // what the fabric carries now; null: nothing
+    const fabric::Station* station;  // what the fabric carries now; null: nothing for this id
     Result<> result;
-    bool made_interface = false;  // it was not there before; also if `result` is a failure
-    bool first = false;           // it was not carried before
-    std::uint64_t version = 0;    // up to which it was known (NetworkView::known_up_to)
+    bool made_interface = false;  // the interface is new; may be set although `result` is a failure
+    bool first = false;           // the station was not carried before
+    std::uint64_t version = 0;    // NetworkView::known_up_to() of the state applied
   };
   class Listener {
    public:
@@ -35,26 +35,26 @@ class Carrier {
     virtual void settled(const Settled& settled) = 0;
     // An audit begins.
     virtual void auditing() = 0;
-    // The fabric carries what is desired, but for what settled() told to have failed. `clean`: and
-    // nothing else.
+    // An audit ended: the fabric carries what is desired, except what settled() reported as failed.
+    // `clean`: and it carries nothing else.
     virtual void audited(bool clean) = 0;
   };
 
   Carrier(runtime::Runtime& runtime, fabric::Fabric& fabric, const NetworkView& view,
           AgentMetrics& metrics, Duration audit_interval, Listener& listener);
 
-  // What is desired of `id` may have changed.
+  // The desired state of `id` may have changed.
   void changed(const std::string& id) { work_.add(id); }
   void allow_audits();
 
   // The station that the fabric was last told to carry; null: none.
   const fabric::Station* target(const std::string& id) const;
-  // The fabric has it, or may have it.
+  // The fabric carries `id` or, after a failure, may carry it.
   bool may_carry(const std::string& id) const { return carried_.contains(id); }
   std::vector<std::string> carried_in(fabric::Vni vni) const;
   std::size_t waiting() const { return work_.depth(); }
 
-  // Until cancelled; the fabric stays as it is.
+  // Until cancelled, which leaves the fabric as it is.
   Task<void> run();
 
  private:

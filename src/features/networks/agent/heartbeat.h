@@ -1,10 +1,10 @@
-// Heartbeat: says every ten seconds that this node's agent lives, so that the server notices when
-// it does not (api/controllers/node_lifecycle.h); and once, what the node is: its address and its
-// system, in the Node's status.
+// Heartbeat: renews a lease every ten seconds, so that the server notices when this node's agent is
+// silent (api/controllers/node_lifecycle.h), and once writes the node's address and system into the
+// Node's status.
 //
-// Where the API has Leases it renews that of the node in kube-node-lease, which belongs to the Node
-// and goes with it. Behind a host cluster Leases and Nodes are the host's and its kubelet's: there
-// it renews the NodeReport.
+// Where the API has Leases, it renews the node's Lease in kube-node-lease, which is owned by the
+// Node and deleted with it. Behind a host cluster, Leases and Nodes belong to the kubelet: there it
+// renews the NodeReport.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace fairlead::agent {
 
-// status.nodeInfo of the Node: what the machine and its system are.
+// status.nodeInfo of the Node.
 using NodeInfo = std::map<std::string, std::string>;
 
 class Heartbeat {
@@ -30,16 +30,16 @@ class Heartbeat {
     Ip host;
     NodeInfo info;
   };
-  // `report_lost` is told when the node's NodeReport was found missing, which is looked for now and
-  // then: without one the node does not count.
+  // `report_lost` is called when the node's NodeReport is found missing, which is checked at
+  // intervals: the server waits only for nodes that have one.
   Heartbeat(runtime::Runtime& runtime, client::RestClient& client, AgentMetrics& metrics,
             Subject subject, std::function<void()> report_lost);
 
   // Until cancelled.
   Task<void> run();
 
-  // Why the API does not take this node for one of its own, while it does not; else empty. A server
-  // that is merely not reached says nothing.
+  // Why the API refuses this node; empty while it does not. A server that cannot be reached is not
+  // a refusal.
   const std::string& refusal() const { return refusal_; }
 
  private:
@@ -58,14 +58,14 @@ class Heartbeat {
   client::RestClient& client_;
   AgentMetrics& metrics_;
   Subject subject_;
-  std::optional<bool> leases_;  // whether the API has them; nothing: not known yet
+  std::optional<bool> leases_;  // whether the API has Leases; nullopt: not known yet
   bool node_told_ = false;
   std::function<void()> report_lost_;
   std::uint64_t beats_ = 0;
   std::string refusal_;
 };
 
-// What the node's Node is to say of it, as a patch of its status. Pure.
+// The patch of the Node's status. Pure.
 Json node_status_patch(const Heartbeat::Subject& subject);
 
 }  // namespace fairlead::agent

@@ -1,10 +1,10 @@
-// Hooks: the programs that an attachment asks its node to run after its interface was made and
-// after it was removed.
+// Hooks: runs the programs that an attachment asks for after its interface was made
+// (postCreateExec) and after it was removed (postDeleteExec).
 //
-// Attachments are written by API users, so what may run is decided here: only programs that the
-// node's owner allowed, by exact path, in bounded time, with bounded output, a bounded number at
-// once; nothing that one starts outlives it. Those of one attachment run one after the other, in
-// the order in which they were asked for.
+// Attachments are written by API users, so the node decides what may run: only programs that its
+// owner allowed, by exact path, in bounded time, with bounded output, a bounded number at once;
+// nothing that a hook starts outlives it. The hooks of one attachment run one after the other, in
+// order.
 #pragma once
 
 #include <deque>
@@ -31,12 +31,12 @@ struct HookLimits {
   int at_once = 4;
 };
 
-// ${ifname}, ${ipv4}, ${ipv6} and ${mac} in all arguments but the first; what the station does not
-// have becomes empty. What a value contains is not expanded again.
+// Expands ${ifname}, ${ipv4}, ${ipv6} and ${mac} in all arguments but the first; an address that
+// the station does not have becomes empty. Values are not expanded again.
 std::vector<std::string> expand_command(const std::vector<std::string>& command,
                                         const fabric::Station& station);
 
-// Text for JSON: what is not UTF-8 becomes U+FFFD. Not longer than `limit` bytes.
+// Text for JSON: bytes that are not UTF-8 become U+FFFD. At most `limit` bytes.
 std::string printable(std::string_view bytes, std::size_t limit);
 
 class Hooks {
@@ -44,7 +44,7 @@ class Hooks {
   enum class Kind { post_create, post_delete };
   using Done = std::function<void(const std::string& uid, resource::ExecReport report)>;
 
-  // `created` is told the outcome of each post_create.
+  // `created` is called with the outcome of each postCreateExec.
   Hooks(runtime::Runtime& runtime, runtime::Processes& processes, AgentMetrics& metrics,
         HookLimits limits, Done created);
 
@@ -52,11 +52,11 @@ class Hooks {
     return command.empty() || limits_.allowed_programs.contains(command.front());
   }
 
-  // Empty commands and those not allowed are not run.
+  // Empty commands and programs that are not allowed are not run.
   void start(Kind kind, const std::string& uid, const std::vector<std::string>& command,
              const fabric::Station& station);
 
-  // Until cancelled, which kills what runs.
+  // Until cancelled, which kills running hooks.
   Task<void> run();
 
  private:

@@ -1,5 +1,5 @@
-// The part of an attachment's status that its node writes: what it should say, and the smallest
-// patch that makes it say so. Pure.
+// The part of an attachment's status that its node writes, and the smallest patch that updates it.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace fairlead::agent {
 
-// A merge patch for the status subresource; nothing when all is said already. It names the uid, so
-// that it fails on a new object of the same name.
+// A merge patch of the status subresource; nullopt when there is nothing to change. It contains the
+// uid, so that it fails on a new object of the same name.
 std::optional<Json> plan_status_patch(const std::string& uid, const HostStatus& known,
                                       const HostStatus& wanted);
 
-// What a status says that it did not say before.
+// What is new in a status.
 struct StatusNews {
-  bool interface = false;  // where the attachment is made
-  bool hook = false;       // how postCreateExec ended
-  bool errors = false;     // that something is wrong, also if it said so before
+  bool interface = false;  // the interface exists
+  bool hook = false;       // postCreateExec has ended
+  bool errors = false;     // there are errors, even if they were there before
 };
 StatusNews news_of(const HostStatus& known, const HostStatus& wanted);
 

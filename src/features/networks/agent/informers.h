@@ -1,11 +1,10 @@
 // Informers: the watches of an agent, one for the node's own attachments and one for each virtual
 // network that is relevant, all on the client's one connection.
 //
-// A network's informer shows the node's own attachments, too. That costs little, and makes its
-// stream the complete and ordered history of the network: which the versions that the node reports
-// as applied rest on (applied_versions.h). For the same reason every first list is the newest: what
-// the node said it dropped, before it was started anew or left the network, must not come back from
-// the cache of a server that is behind.
+// A network's informer shows the node's own attachments, too. That costs little and makes its
+// stream the complete, ordered history of the network, which the reported versions rely on
+// (applied_versions.h). For the same reason every first list is consistent: an attachment that the
+// node has reported as dropped must not come back from the cache of a server that is behind.
 #pragma once
 
 #include <map>
@@ -19,16 +18,16 @@
 
 namespace fairlead::agent {
 
-// What informers tell. Called on the loop; may start and stop informers.
+// Receives what the informers see. Called on the loop; may start and stop informers.
 class AttachmentEvents {
  public:
   virtual ~AttachmentEvents() = default;
   virtual void replaced(const Source& source, std::vector<Attachment> all,
                         std::uint64_t version) = 0;
   virtual void put(const Source& source, Attachment attachment) = 0;
-  // As it was last; its version is that of the deletion.
+  // The object's last state, with the version of its deletion.
   virtual void erased(const Source& source, Attachment last) = 0;
-  // All up to that version has been told.
+  // A bookmark: there are no further changes up to that version.
   virtual void reached(const Source& source, std::uint64_t version) = 0;
 };
 
@@ -39,14 +38,14 @@ class Informers {
   ~Informers();
 
   void start(const Source& source);
-  // Nothing more comes from it.
+  // Afterwards nothing more comes from it.
   void stop(const Network& network);
 
   bool running(const Network& network) const { return networks_.contains(network); }
   std::vector<Network> networks() const;
-  // True once each has told a first list.
+  // True once each informer has delivered its first list.
   bool all_synced() const;
-  // How many there are, and how many of them do not get through to the API at present.
+  // How many informers there are, and how many of them fail to reach the API at present.
   std::size_t count() const;
   std::size_t failing() const;
   Instant started(const Network& network) const;

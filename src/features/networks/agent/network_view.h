@@ -1,23 +1,21 @@
-// NetworkView: what the agent knows of attachments, and what follows from it for this host.
+// NetworkView: the attachments that the agent knows, and what this host has to carry for them.
 //
-// Pure. Informers tell it what they see: one of the node's own attachments (kLocal), and one for
-// each virtual network that is relevant. It answers
+// Pure. Its input is what informers see: one for the node's own attachments (kLocal) and one for
+// each relevant virtual network. It answers
 //
-//   relevant()  which networks need an informer: those that an attachment of this node is in
-//   desired()   what the fabric should carry
-//   problems()  why one of this node's own is not among it
+//   relevant()  which networks need an informer: those with an attachment of this node
+//   desired()   the stations that the fabric should carry
+//   problems()  why an attachment of this node is not among them
 //
-// Each informer is in order by itself, but they are not in step with one another, so the same
-// attachment, or two objects of the same name, may be seen by several. What holds is what was seen
-// at the highest version. After whatever interleaving, the answers depend only on what each
-// informer showed last.
+// Each informer is in order by itself, but informers are not in step with one another, so several
+// may show the same attachment, or two objects of the same name. The highest version counts.
+// However their events interleave, the answers depend only on what each informer showed last.
 //
 // Invariants
 //   1. Within a VNI no address and no MAC is desired twice; of several claimants none is desired.
-//   2. Only stations of relevant networks are desired. What an informer of another one says is
-//      ignored.
+//   2. Only stations of relevant networks are desired; informers of other networks are ignored.
 //   3. A VNI that this node's attachments use in two namespaces is carried for neither.
-//   4. Whenever desired() changes for an id, take_changed() tells it.
+//   4. Whenever desired() changes for an id, take_changed() returns that id.
 #pragma once
 
 #include <map>
@@ -33,7 +31,7 @@
 
 namespace fairlead::agent {
 
-// Which informer speaks: that of a network, or that of the node's own attachments.
+// Which informer it is: that of a network, or (kLocal) that of the node's own attachments.
 using Source = std::optional<Network>;
 inline constexpr std::nullopt_t kLocal = std::nullopt;
 
@@ -42,7 +40,7 @@ class NetworkView {
   // Attachments of this node are taken from kLocal only; from the others they are ignored.
   void put(const Source& source, Attachment attachment);
   void erase(const Source& source, std::string_view key);
-  // This is everything that the informer sees.
+  // The informer's whole list.
   void replace(const Source& source, std::vector<Attachment> attachments);
   // The informer has shown everything up to that version.
   void reached(const Source& source, std::uint64_t version);
@@ -65,9 +63,8 @@ class NetworkView {
   // Those whose host cannot be reached from here, by key.
   std::vector<const Attachment*> out_of_reach() const;
 
-  // The version as of which desired() is right about `uid`, whatever other informers have seen:
-  // that which the informer who speaks of it has reached. Of what nobody speaks, nothing is
-  // carried.
+  // The version as of which desired() is right about `uid`: the one that the informer which shows
+  // it has reached, whatever other informers have seen.
   std::uint64_t known_up_to(std::string_view uid) const;
 
   std::size_t local_count() const { return local_total_; }
@@ -77,7 +74,7 @@ class NetworkView {
     Source source;
     Attachment attachment;
   };
-  // An address or a MAC of a VNI. Whoever has it alone may be carried.
+  // An address or a MAC of a VNI. An attachment is carried only if it alone claims it.
   struct Claim {
     fabric::Vni vni;
     std::variant<Ip, Mac> what;
@@ -85,9 +82,9 @@ class NetworkView {
   };
   struct Entry;
   using Claims = std::map<Claim, std::vector<Entry*>>;
-  // What is known under one key. Stays where it is as long as anybody sees it.
+  // What is known under one key. Its address is stable as long as some informer shows it.
   struct Entry {
-    std::vector<Sighting> sightings{};  // at most one of each source; nearly always one
+    std::vector<Sighting> sightings{};  // at most one per source; nearly always one
     std::optional<fabric::Station> candidate{};
     std::vector<const Claims::value_type*> claims{};  // those of the candidate
   };
@@ -116,7 +113,7 @@ class NetworkView {
   std::map<Network, std::size_t> local_counts_;
   std::size_t local_total_ = 0;
   std::uint64_t relevance_ = 0;
-  StringMap<Entry*> by_uid_;  // of every uid that is seen
+  StringMap<Entry*> by_uid_;  // every uid that some informer shows
   fabric::Desired desired_;
   std::vector<std::string> changed_;
 };

@@ -1,10 +1,11 @@
-// NodeReport: keeps the node's NodeReport object (api/resource/networks/node_report.h), which tells
-// up to which version of each virtual network the fabric has carried out what it was told.
+// NodeReport: keeps the node's NodeReport object (api/resource/networks/node_report.h) current,
+// which says up to which version the fabric has applied the removals of each virtual network.
 //
-// Whoever gives out addresses waits for it before a released one is used again, but only for nodes
-// that have one: so it must exist before the fabric carries anything. Written only while there is
-// something new to tell, at most once a second; while news keep coming, every eight seconds: a
-// thousand nodes together must not keep a server busy. One that was deleted is made again.
+// The server gives out a released address again only after the nodes concerned have reported its
+// removal, but it waits only for nodes that have a NodeReport: so the object must exist before the
+// fabric carries anything. It is written only when it changes, at most once a second, and every
+// eight seconds while changes go on, so that a thousand nodes do not overload a server. If it is
+// deleted, it is created again.
 #pragma once
 
 #include <string>
@@ -23,17 +24,17 @@ class NodeReport {
   NodeReport(runtime::Runtime& runtime, client::RestClient& client, AgentMetrics& metrics,
              std::string node, AppliedVersions& applied);
 
-  // There may be something to tell.
+  // There may be something to report.
   void notify() { changed_.notify(); }
 
-  // It was found missing: it is made again, and says all that there is to say.
+  // The object is missing: it is created again, with everything there is to report.
   void lost() {
     applied_.start_over();
     changed_.notify();
   }
 
-  // Makes the object unless it exists. Returns the networks that an earlier process told of. Tries
-  // until it is done.
+  // Creates the object unless it exists, and retries until that is done. Returns the networks that
+  // an earlier process reported.
   Task<Result<std::vector<fabric::Vni>>> establish();
 
   // Until cancelled.
@@ -53,7 +54,7 @@ class NodeReport {
   runtime::Signal changed_;
 };
 
-// The patch that a report is, of the NodeReport object.
+// A report as a patch of the NodeReport object.
 Json encode_report(const AppliedVersions::Report& report);
 
 }  // namespace fairlead::agent

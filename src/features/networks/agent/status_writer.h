@@ -1,8 +1,8 @@
-// StatusWriter: carries the statuses of this node's attachments to the API. What waits while a
-// write is under way goes together, in one transaction; a transaction that is refused is tried
-// again in pieces, so that one bad case holds up nobody.
+// StatusWriter: writes the statuses of this node's attachments to the API. Those that wait while a
+// write is under way go into one transaction; a refused transaction is retried in parts, so that
+// one bad write does not hold up the others.
 //
-// What to write is decided by whoever made it, at the moment of writing.
+// The owner's callback decides what to write, at the moment of writing.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct StatusWrite {
 
 class StatusWriter {
  public:
-  // What there is to write about that uid now; nothing: nothing.
+  // The write for that uid now; nullopt: its status is up to date.
   using Plan = std::function<std::optional<StatusWrite>(const std::string& uid)>;
   // The object as it was written.
   using Written = std::function<void(const Json& object)>;
@@ -58,7 +58,7 @@ class StatusWriter {
   Plan plan_;
   Written written_;
   client::WorkQueue<std::string> queue_;
-  Instant alone_until_{};  // the server has no transactions for us: not before then
+  Instant alone_until_{};  // the server refused transactions: statuses go one by one until then
 };
 
 }  // namespace fairlead::agent

@@ -1,16 +1,14 @@
-// AddressController: gives NetworkAttachments their addresses that could not have them when they
-// were created (AddressInterlock), and keeps what they have in order: subnets come and go, locks
-// are lost.
+// AddressController: assigns addresses to NetworkAttachments that could not get them at creation
+// (AddressInterlock), and repairs assignments when Subnets come and go or locks are lost.
 //
-// Follows the NetworkState, decides (assignment.h), and writes many assignments in one transaction
-// (assignment_writes.h):
-// for each the new IPLocks, the attachment's status with addresses, MAC and lock UIDs, on condition
-// that its Subnet is unchanged. So an address in a status is always locked, a lock always belongs
-// to somebody, and any number of controllers may run at once: a rival's commit makes ours fail, and
-// it is decided anew on what is there then.
+// Observes the NetworkState, decides (assignment.h), and writes many assignments in one transaction
+// (assignment_writes.h): for each the new IPLocks and the attachment's status with addresses, MAC
+// and lock UIDs, on condition that its Subnet is unchanged. So an address in a status is always
+// locked, a lock always has an owner, and any number of controllers may run at once: if another one
+// commits first, this one's transaction conflicts and is decided anew.
 //
-// Attachments that found their subnet full, or the address they want taken, wait in order of
-// arrival and are looked at again as soon as an address is freed.
+// Attachments whose subnet is full, or whose fixed address is taken, wait in order of arrival and
+// are decided again as soon as an address is freed.
 #pragma once
 
 #include <deque>
@@ -44,15 +42,16 @@ class AddressController {
   // Until cancelled.
   Task<void> run();
 
-  // Attachments that found their subnet full.
+  // How many attachments wait because their subnet is full.
   std::size_t waiting() const;
-  // Whether some wait for an address of that subnet, or are about to take one they were woken for.
+  // Whether attachments wait for an address of that subnet, or were woken and have not taken it
+  // yet.
   bool anybody_waits(const std::string& subnet_key) const;
 
-  // Decides, and reserves the addresses it picked, so that the next decision sees them taken. Once
-  // it is known what came of it, settle() must be called.
+  // Decides, and reserves the addresses it picked, so that the next decision sees them taken.
+  // settle() must follow once it is known whether the assignment was written.
   Assignment assign(const AttachmentFacts& attachment);
-  // What came of an assignment: tells of it, or gives back what was reserved for it.
+  // After the write of an assignment: records its Event, or returns the addresses it had reserved.
   void settle(const Assignment& assignment, bool written);
 
  private:

@@ -1,10 +1,9 @@
-// AddressInterlock: the transaction that creates a NetworkAttachment gives it its addresses and
-// their locks as well, where there are some to give. So most attachments have their addresses in
-// the answer to their creation, and one write, one event and one trip to the store are all it
-// takes.
+// AddressInterlock: the admission that assigns addresses in the transaction that creates a
+// NetworkAttachment, with their locks. So most attachments have their addresses in the answer to
+// their creation, for the price of one write, one watch event and one commit.
 //
-// Whatever cannot be given at once is AddressController's: no such subnet yet, none free, the
-// wanted one taken, others who wait longer.
+// What cannot be assigned at once is left to AddressController: the Subnet does not exist yet, it
+// is full, the fixed address is taken, or other attachments already wait.
 #pragma once
 
 #include "api/apiserver/object_writer.h"

@@ -1,4 +1,4 @@
-// What the address controller tells of itself in /metrics.
+// The metrics of address assignment.
 #pragma once
 
 #include <string_view>
@@ -11,9 +11,9 @@ namespace fairlead::ipam {
 struct AddressMetrics {
   explicit AddressMetrics(metrics::Registry& registry);
 
-  // An attachment got its addresses. Latency counts from the later of the two writes by a client
-  // (attachment or subnet): before that nobody could have assigned anything.
-  // `contention`: it had found its subnet full before.
+  // An attachment got its addresses. Latency counts from the later of the two client writes
+  // (attachment, subnet), because nothing could be assigned before. `contention`: its subnet was
+  // full at first.
   void assigned(std::string_view attachment_written, std::string_view subnet_written,
                 bool contention, CivilTime now);
 

@@ -10,7 +10,7 @@ using AddressNumber = unsigned __int128;
 AddressNumber number_of(const Ip& ip);
 Ip ip_of(AddressNumber number, bool v4);
 
-// Both ends belong to it.
+// A range; both ends belong to it.
 struct AddressRange {
   AddressNumber first = 0;
   AddressNumber last = 0;

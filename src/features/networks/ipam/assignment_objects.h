@@ -1,4 +1,4 @@
-// An assignment as it is written: the status of its attachment, and its locks.
+// An assignment as objects: the status of its attachment, and its locks.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ std::string text_of(const std::optional<Assigned>& part);
 // Section status.address as the assignment wants it; the other sections stay.
 void fill_status(Json& attachment, const Assignment& assignment);
 
-// The lock of one family's address, whole. The assignment has its UID from then on, for the status.
+// The whole IPLock of one family's address. Its UID is kept in the assignment, for the status.
 Json new_lock(const NetworkState& networks, runtime::Runtime& runtime, Assignment& assignment,
               bool v4);
 

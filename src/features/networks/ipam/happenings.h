@@ -1,4 +1,4 @@
-// What the Events of address assignment say. Pure.
+// The Events of virtual networks: reason and message. Pure.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace fairlead::ipam {
 
-// Of an assignment that was written: its addresses if they are new, or why there are none.
+// For an assignment that was written: its addresses if they are new, or why there are none.
 std::optional<client::Happening> happening_of(const Assignment& assignment);
 
-// Of a subnet whose verdict changed: that it counts, or what is in its way.
+// For a subnet whose validation changed: that it is valid, or with which subnet it conflicts.
 std::optional<client::Happening> happening_of(const SubnetFacts* before, const SubnetFacts* after);
 
-// Of a write of an attachment: what its node did or could not do, and that there is nobody who
-// could. `before` null: it is created.
+// For a write of an attachment: what its node did or failed to do, or that its node has no agent.
+// `before` null: it is created.
 std::vector<client::Happening> happenings_of(const Json* before, const Json& after);
 
 }  // namespace fairlead::ipam

@@ -1,13 +1,13 @@
 // QuarantineKeeper: frees a released address once nobody can send to it any more.
 //
-// A released IPLock names the nodes it waits for. A node tells in its NodeReport the
-// resourceVersion up to which it has applied the removals of each virtual network. It has dropped
-// the address when it reported the release or a later moment, when it left the network (it has no
-// attachment there and reported the removal of its last one), or when its NodeReport is gone. When
-// all have, the lock is let go. An administrator can force it by taking the finalizer away.
+// A released IPLock names the nodes it waits for. A NodeReport says up to which resourceVersion its
+// node has applied the removals of each virtual network. A node has dropped the address when it has
+// reported the release or a later version, when it has left the network (it has no attachment there
+// and has reported the removal of its last one), or when its NodeReport is deleted. When all nodes
+// have, the lock is deleted. An administrator can force that by removing the finalizer.
 //
-// Nodes take a report back a minute after they left a network. A lock that waits for long is
-// therefore written again, now and then, without those that have dropped the address.
+// A node removes its entry for a network a minute after leaving it. A lock that waits for long is
+// therefore rewritten at intervals without the nodes that have dropped the address.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class QuarantineKeeper {
 
   // The nodes that released addresses may wait for: those with a NodeReport.
   std::vector<std::string> reporting_nodes() const;
-  // The node is gone for good: its NodeReport goes, and nothing waits for it any more.
+  // The node was deleted: deletes its NodeReport, so that no lock waits for it any more.
   Task<Result<>> forget_node(std::string node);
 
  private:
@@ -43,7 +43,7 @@ class QuarantineKeeper {
     std::map<Vni, store::Place> networks;
     store::Place elsewhere{};  // in those not named above
     bool operator==(const Applied&) const = default;
-    // What it says of a network, and whether by name.
+    // The version reported for a network, and whether the network has an entry of its own.
     std::pair<store::Place, bool> at(Vni vni) const {
       const auto found = networks.find(vni);
       return found == networks.end() ? std::pair(elsewhere, false) : std::pair(found->second, true);

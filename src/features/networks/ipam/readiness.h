@@ -1,5 +1,5 @@
-// The condition Ready of a NetworkAttachment: what it is, decided on the rest of its status and on
-// what is known of its node. Pure.
+// The condition Ready of a NetworkAttachment, computed from the rest of its status and from what is
+// known of its node. Pure.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace fairlead::ipam {
 struct AgentWord {
   enum class State {
     present,
-    silent,   // it has not been heard for a while
+    silent,   // its heartbeat is overdue
     unknown,  // no agent has reported from there, or its Node was deleted
   };
   State state = State::present;
@@ -25,10 +25,10 @@ struct AgentWord {
 // The first thing that is missing, in the order in which an attachment comes into being.
 resource::Condition ready_condition(const Json& attachment, const AgentWord& agent);
 
-// What `attachment`, as it is stored, says of its agent. A look at the text: it must cost next to
-// nothing, and may err where a user's own text contains the words.
+// What the stored attachment says about its agent. A search in its text, because it must cost next
+// to nothing; it may be wrong where a user's own text contains the same words.
 AgentWord::State told_state(std::string_view stored);
-// Whether it says anything of being ready; it does not if an older server wrote it.
+// Whether it has the condition Ready; it does not if an older server wrote it.
 bool tells_readiness(std::string_view stored);
 
 }  // namespace fairlead::ipam

@@ -1,10 +1,10 @@
-// ReadinessInterlock: keeps the condition Ready of NetworkAttachments, in the very write that
-// changes what it says: created, addressed, implemented, failed. So it costs no write of its own,
-// nobody else can write it, and agents need not know of it. Tells as Events what became of an
-// attachment on its node; agents write none.
+// ReadinessInterlock: the admission that keeps the condition Ready of NetworkAttachments, in the
+// same write that changes its cause (created, addressed, implemented, failed). So it costs no write
+// of its own, nobody else can write it, and agents need not know of it. It also records the Events
+// about an attachment on its node; agents write none.
 //
-// What changes without a write of the attachment (its agent falls silent, its Node is deleted) is
-// ReadinessKeeper's.
+// Causes that are no write of the attachment (its agent falls silent, its Node is deleted) are left
+// to ReadinessKeeper.
 #pragma once
 
 #include "api/apiserver/object_writer.h"
@@ -15,7 +15,7 @@
 
 namespace fairlead::ipam {
 
-// What the NodeReport of that node says.
+// What that node's NodeReport says about its agent.
 AgentWord agent_word(const NetworkState& networks, std::string_view node);
 
 class ReadinessInterlock final : public apiserver::Admission {

@@ -1,11 +1,11 @@
-// ReadinessKeeper: brings the condition Ready of attachments up to date when something about their
-// node changed: its agent fell silent or is back, its Node and with it its NodeReport was deleted.
+// ReadinessKeeper: updates the condition Ready of attachments when their node changes: its agent
+// falls silent or is back, or its Node, and with it its NodeReport, is deleted.
 //
-// It runs in every server and follows reports and attachments. What an attachment says of its agent
-// and what its NodeReport says are compared at every change of either, so that one which a server
-// wrote on an old view is found as well. All attachments of such nodes are then looked at in one
-// pass and written in transactions of forty, one after the other: a thousand nodes that fall silent
-// at once must not keep others waiting.
+// It runs in every server and observes reports and attachments. At every change of either, what the
+// attachment says about its agent is compared with the NodeReport, so that a condition written by a
+// server that was behind is found, too. The attachments of such nodes are then updated in one pass,
+// in transactions of forty, one after the other, so that other requests are served even when a
+// thousand nodes fall silent at once.
 #pragma once
 
 #include <set>
@@ -43,7 +43,7 @@ class ReadinessKeeper {
   apiserver::ObjectWriter& writer_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
-  std::set<std::string> nodes_;  // whose attachments are to be looked at
+  std::set<std::string> nodes_;  // nodes whose attachments are to be checked
   runtime::Signal changed_;
 };
 

@@ -1,8 +1,9 @@
-// ReleaseInterlock: the transaction that removes a NetworkAttachment also releases its addresses.
+// ReleaseInterlock: the admission that releases an attachment's addresses in the transaction that
+// deletes the NetworkAttachment.
 //
-// A released lock stays, and with it the address stays taken, until every node that may carry the
-// virtual network has said that it dropped the attachment (QuarantineKeeper). The lock's own place
-// in history is the moment of release, since both are one commit.
+// A released lock stays, and its address stays taken, until every node that may carry the virtual
+// network has reported that it dropped the attachment (QuarantineKeeper). The lock's revision is
+// the moment of release, because both are one commit.
 #pragma once
 
 #include "api/apiserver/object_writer.h"

@@ -1,4 +1,4 @@
-// StoredEvents: Events of the server's own controllers, written as everything in the server is.
+// StoredEvents: writes the Events of the server's own controllers, through ObjectWriter.
 #pragma once
 
 #include "api/apiserver/object_writer.h"
@@ -20,7 +20,7 @@ class StoredEvents final : public client::EventSink {
   apiserver::ObjectWriter& writer_;
 };
 
-// `live` as it is after the event happened again. Pure.
+// The Event `live` with its count raised and its last time updated. Pure.
 Json counted_up(Json live, const client::EventWrite& event);
 
 }  // namespace fairlead::ipam

@@ -1,10 +1,11 @@
-// SubnetInterlock: decides, in the very transaction that creates or deletes a Subnet, which Subnets
-// of its virtual network may be used. Every such transaction compares and writes the guard of the
-// VNI, so of two rivals that come at once one is decided after the other, on any number of servers.
+// SubnetInterlock: the admission that decides, in the transaction that creates or deletes a Subnet,
+// which Subnets of its virtual network are valid. Every such transaction compares and writes the
+// guard of the VNI, so that two at once are decided one after the other, on any number of servers.
 //
-// A Subnet that conflicts is accepted and told in its status who is in the way; when that one goes,
-// the same transaction validates whoever of its namespace waited longest. Those of other namespaces
-// follow once nothing of the old one is left in the network. Nobody else writes a Subnet's status.
+// A Subnet that conflicts is accepted, and its status names the Subnet it conflicts with. When that
+// one is deleted, the same transaction validates the Subnet of its namespace that waited longest.
+// Subnets of other namespaces follow once the old namespace has no address left in the network.
+// Nobody else writes a Subnet's status.
 #pragma once
 
 #include "api/apiserver/object_writer.h"

@@ -1,12 +1,11 @@
-// Which Subnets of a virtual network may be used: within a VNI, blocks are disjoint and all are in
-// one namespace. Pure.
+// Which Subnets of a virtual network are valid: within a VNI, their blocks are disjoint and all are
+// in one namespace. Pure.
 //
-// A virtual network also belongs to the namespace that still has addresses in it: a Subnet that is
-// deleted and made again finds it where it left it.
+// A virtual network also belongs to a namespace as long as that has addresses in it, so that a
+// Subnet can be deleted and created again without losing the network to another namespace.
 //
-// The rule that makes the outcome the same for everybody: what was validated stays validated; a
-// newcomer is validated if it conflicts with none of those; when one goes, those that wait are
-// looked at again, oldest first.
+// The rule is deterministic: a valid Subnet stays valid; a new one is valid if it conflicts with
+// none of the valid ones; when one is deleted, those that wait are decided again, oldest first.
 #pragma once
 
 #include <cstdint>
@@ -37,21 +36,21 @@ struct SubnetFacts {
   const std::optional<Cidr>& block(bool v4) const { return v4 ? ipv4 : ipv6; }
 };
 
-// Why `subnet` cannot be used beside those of `others` that are validated; empty: it can. Sorted.
-// `holders`: the namespaces that hold addresses of the virtual network, in use, idle or not yet
-// dropped by every node. Until they are gone it is theirs, whether they have a Subnet there or not:
-// their nodes may still carry it. REQUIRES: all have its VNI; it is not among them.
+// The conflicts of `subnet` with the valid ones of `others`, sorted; empty: it is valid. `holders`:
+// the namespaces that hold addresses of the virtual network (in use, idle, or in quarantine). While
+// they do the network is theirs, with or without a Subnet, because their nodes may still carry it.
+// REQUIRES: all have its VNI; it is not among them.
 std::vector<std::string> conflicts(const SubnetFacts& subnet,
                                    const std::vector<SubnetFacts>& others,
                                    const std::set<std::string>& holders);
 
-// What the status of one subnet becomes.
+// The new status of one subnet.
 struct Judgement {
   std::string key;
   bool validated = false;
   std::vector<std::string> errors;
 };
-// The subnets of one VNI after one of them went: those whose status changes.
+// After a subnet of a VNI was deleted: the others of the VNI whose status changes.
 std::vector<Judgement> judge_again(std::vector<SubnetFacts> subnets,
                                    const std::set<std::string>& holders);
 

@@ -1,8 +1,8 @@
-// VirtualNetworks: everything in the server that makes Subnets and NetworkAttachments work, in one
-// piece. Make it after the API server's own admissions, before the cache is loaded; then run().
+// VirtualNetworks: the server's part of virtual networks (index, admissions, controllers) as one
+// object. Construct it after the API server's own admissions and before the cache is loaded; then
+// run().
 //
-// It tells what happens as Events: in this server's own store, or where `host_events` writes them
-// when the Events are a host cluster's.
+// Its Events are written to this server's own store or, behind a host cluster, by `host_events`.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,11 @@ class VirtualNetworks {
                   metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr,
                   client::EventSink* host_events = nullptr);
 
-  // The controllers, until cancelled. The interlocks work without.
+  // Runs the controllers until cancelled. The interlocks work without it.
   Task<void> run();
 
   const NetworkState& state() const { return state_; }
-  // For others who tell of what happens.
+  // For other components that record Events.
   client::EventRecorder& events() { return events_; }
   QuarantineKeeper& quarantine() { return quarantine_; }
 
