@@ -1,4 +1,4 @@
-// Who this server is and whom it believes: its authority, the admin's token and kubeconfig, and the
+// The server's identity: its certificate authority, the admin's token and kubeconfig, and the
 // authenticators, all from the data folder and the flags.
 #pragma once
 

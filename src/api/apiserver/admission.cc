@@ -38,6 +38,26 @@ Answer<> NodeRestriction::admit(const Proposal& proposal, store::Transaction&) {
       apimachinery::forbidden(group_resource(proposal.kind), proposal.name, decision.reason));
 }
 
+namespace {
+
+// What a write takes of its node's pace: given back unless the write is committed, so that a draft
+// that is planned again, or of which another part is refused, costs nothing.
+class PaceHold final : public Admission::Hold {
+ public:
+  PaceHold(std::shared_ptr<http::TokenBucket> pace, double amount)
+      : pace_(std::move(pace)), amount_(amount) {}
+  ~PaceHold() override {
+    if (amount_ > 0) pace_->give_back(amount_);
+  }
+  void committed() override { amount_ = 0; }
+
+ private:
+  const std::shared_ptr<http::TokenBucket> pace_;
+  double amount_;
+};
+
+}  // namespace
+
 Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes) {
   if (!proposal.attributes || !proposal.attributes->user) return {};
   const identity::Roles roles = identity::roles_of(*proposal.attributes->user);
@@ -50,9 +70,14 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
     return refuse(apimachinery::request_entity_too_large("limit of what a node writes is " +
                                                          std::to_string(most)));
   const Instant now = runtime_.now();
-  Paces& paces = paces_of(roles.node, now);
-  http::TokenBucket& pace = attachment ? paces.attachments : paces.others;
-  if (pace.take(now, static_cast<double>(bytes))) return {};
+  const std::shared_ptr<Paces>& paces = paces_of(roles.node, now);
+  http::TokenBucket& pace = attachment ? paces->attachments : paces->others;
+  const auto amount = static_cast<double>(bytes);
+  if (pace.take(now, amount)) {
+    proposal.holds.push_back(
+        std::make_unique<PaceHold>(std::shared_ptr<http::TokenBucket>(paces, &pace), amount));
+    return {};
+  }
   refused_.add();
   return refuse(apimachinery::too_many_requests("too many writes, please try again later.", 2));
 }
@@ -61,11 +86,13 @@ NodeRestriction::Paces::Paces(const NodeLimits& limits, Instant now)
     : attachments(limits.attachments.burst, limits.attachments.per_second, now),
       others(limits.others.burst, limits.others.per_second, now) {}
 
-NodeRestriction::Paces& NodeRestriction::paces_of(std::string_view node, Instant now) {
+const std::shared_ptr<NodeRestriction::Paces>& NodeRestriction::paces_of(std::string_view node,
+                                                                         Instant now) {
   constexpr std::size_t kPacesKept = 10'000;
   if (const auto known = paces_.find(node); known != paces_.end()) return known->second;
   if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
-  return paces_.try_emplace(std::string(node), limits_, now).first->second;
+  auto paces = std::make_shared<Paces>(limits_, now);
+  return paces_.try_emplace(std::string(node), std::move(paces)).first->second;
 }
 
 }  // namespace fairlead::apiserver

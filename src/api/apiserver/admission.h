@@ -3,6 +3,8 @@
 // compares in the transaction.
 #pragma once
 
+#include <memory>
+
 #include "api/apiserver/object_writer.h"
 #include "foundation/base/key_map.h"
 #include "foundation/base/metrics.h"
@@ -56,12 +58,12 @@ class NodeRestriction final : public Admission {
     http::TokenBucket attachments;
     http::TokenBucket others;
   };
-  Paces& paces_of(std::string_view node, Instant now);
+  const std::shared_ptr<Paces>& paces_of(std::string_view node, Instant now);
 
   const runtime::Runtime& runtime_;
   metrics::Counter& refused_;
   const NodeLimits limits_;
-  KeyMap<Paces> paces_;  // by node; of nodes that wrote lately
+  KeyMap<std::shared_ptr<Paces>> paces_;  // by node; of nodes that wrote lately
 };
 
 }  // namespace fairlead::apiserver

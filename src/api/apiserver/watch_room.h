@@ -6,7 +6,8 @@
 // charge until the last of them is taken by the peer. Bytes that several watches share are charged
 // to each in full, because each may be the last to hold them.
 //
-// Paused watches are served round-robin by user, and first come first served within a user. A watch
+// Paused watches are served round-robin by user, and first come first served within a user;
+// administrators before other users before nodes, each group within its share. A watch
 // that waits for its user's share delays no other user. Runs on one loop; serving a paused watch is
 // O(1) in the number of paused watches.
 #pragma once

@@ -44,7 +44,8 @@ class Batch {
   bool empty() const { return first_.empty() && text_.empty(); }
   bool wants(std::size_t frame) const {
     if (empty()) return true;
-    return frame < kLargeFrame && first_.size() < kLargeFrame && text_.size() < kWriteBytes;
+    const std::size_t before = first_.size() + text_.size();
+    return frame < kLargeFrame && first_.size() < kLargeFrame && before + frame <= kWriteBytes;
   }
   Bytes take() && { return first_.empty() ? Bytes(std::move(text_)) : std::move(first_); }
 

@@ -1,11 +1,11 @@
-// GarbageCollector: deletes what lost its last owner, and carries out foreground and orphan
+// GarbageCollector: deletes objects whose last owner is gone, and carries out foreground and orphan
 // deletion.
 //
 // Follows metadata.ownerReferences through the watch cache, with Kubernetes' rules:
 //   an object none of whose owners exists any more is deleted;
 //   references to owners that are gone are removed from objects that still have another;
-//   an owner with the finalizer foregroundDeletion goes after its dependents (those that block it);
-//   an owner with the finalizer orphan lets its dependents go free first.
+//   an owner with the finalizer foregroundDeletion is erased after its (blocking) dependents;
+//   an owner with the finalizer orphan is first removed from its dependents' references.
 // Every decision is taken on fresh state and written with the object's uid as precondition, so
 // several servers may run it at once. Owners of kinds that are not stored here count as existing.
 #pragma once

@@ -1,8 +1,8 @@
-// Heartbeats: which nodes have not been heard for too long. Pure.
+// Heartbeats: which nodes have not renewed their lease for too long. Pure.
 //
-// Only the local clock counts, from when this server heard of a renewal: clocks of nodes are never
-// compared with it. And only time in which this server could hear: when it was stopped, or its
-// store did not answer, nobody's silence means anything (start_over).
+// Time is measured by the local clock, from when this server saw a renewal; clocks of nodes are
+// never compared with it. Only time in which this server could see renewals counts: after it was
+// stopped, or its store did not answer, it starts over (start_over).
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ class Heartbeats {
  public:
   explicit Heartbeats(Duration grace) : grace_(grace) {}
 
-  // It renewed, or is first heard of.
+  // The node renewed its lease, or is seen for the first time.
   void heard(std::string_view node, Instant now);
-  // Somebody else has found it silent: it is, until it is heard.
+  // Another server has marked it silent: it is, until it renews.
   void found_silent(std::string_view node);
   void forget(std::string_view node);
   void clear() { nodes_.clear(); }
-  // Everybody's time begins anew, but for those that were found silent.
+  // The time of every node begins anew, except of those already marked silent.
   void start_over(Instant now);
 
   bool known(std::string_view node) const { return nodes_.contains(node); }

@@ -1,7 +1,7 @@
-// NamespaceTerminator: empties a namespace whose deletion was asked for, then lets it go.
+// NamespaceTerminator: deletes the contents of a terminating namespace, then the namespace.
 //
 // Nothing can be created in it any more (apiserver::NamespaceLifecycle compares the namespace in
-// the same transaction), so once a fresh look shows it empty, it is empty.
+// the same transaction), so once a consistent read shows it empty, it stays empty.
 #pragma once
 
 #include <optional>

@@ -1,14 +1,14 @@
 // NodeLifecycle: notices when a node's agent falls silent, and when it is back.
 //
-// An agent renews its Lease in kube-node-lease every ten seconds, as kubelets do. Behind a host
-// cluster, where Leases and Nodes are the host's, it says so in its NodeReport (renewTime). Whoever
-// was not heard for the time of grace is marked: NodeReport.silentSince, from which the conditions
-// of attachments follow (features/networks/ipam/readiness.h), and here, where Nodes are this
-// server's own, the condition Ready of the Node.
+// An agent renews its Lease in kube-node-lease every ten seconds, as kubelets do; behind a host
+// cluster, where Leases and Nodes are the host's, it renews its NodeReport (renewTime). An agent
+// that does not renew for the grace period is marked silent: in NodeReport.silentSince, which the
+// attachments' condition Ready follows (features/networks/ipam/readiness.h), and, if this server
+// stores Nodes, in the Node's condition Ready.
 //
-// Runs in every server. A server that could not hear anybody (it was stopped, its store did not
-// answer) calls nobody silent. An agent that never renewed anything, because it is of an older
-// version, is not judged either.
+// Runs in every server. A server that could not see renewals (it was stopped, its store did not
+// answer) marks no agent silent. Neither is an agent marked that never renewed anything, because it
+// is of an older version.
 #pragma once
 
 #include <optional>

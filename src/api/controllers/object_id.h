@@ -1,5 +1,5 @@
-// ObjectId: which object of which kind, as the server's own controllers queue it; and the few
-// writes they make, through the same pipeline as everybody's.
+// ObjectId: an object's kind, namespace and name, as the server's own controllers queue it; and the
+// few writes they make, through ObjectWriter as any client's.
 #pragma once
 
 #include <compare>

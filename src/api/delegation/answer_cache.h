@@ -1,11 +1,11 @@
 // AnswerCache: answers of a host cluster, each good for the same short time, in bounded memory.
 //
 // Pure: time is a parameter. Keys are digests, so nothing secret is kept and an entry's size does
-// not depend on what strangers send. One cache holds answers of one life only; who has good and bad
-// answers keeps two, so that a flood of bad ones pushes out no good one.
+// not depend on the request. All answers of one cache live equally long; positive and negative
+// answers need two caches, so that a flood of negative ones evicts no positive one.
 //
 // Invariants
-//   1. At most `limit` answers; the oldest gives way.
+//   1. At most `limit` answers; the oldest is evicted.
 //   2. No answer is found `life` after it was put.
 #pragma once
 

@@ -2,9 +2,9 @@
 //
 // The last of the authenticators that look at tokens: those of this server's own are found before.
 // A token is kept only as its SHA-256; the token itself is in one review and gone with it. Answers
-// are kept for seconds, so a revoked token opens nothing for longer than that. Tokens that nobody
-// knows yet are reviewed on the account of the address they come from and leave room for those that
-// proved a user within the last hour: guessing takes nobody's place but the guesser's.
+// are cached for seconds, so a revoked token works no longer than that. Reviews of unknown tokens
+// are charged to the address they come from, and leave room for tokens that proved a user within
+// the last hour: a peer that guesses tokens uses up only its own share.
 //
 // A token that says it is for the agents' audience is reviewed for that audience, and proves the
 // node of the pod that it is bound to (agent_tokens.h), never its service account.

@@ -1,11 +1,11 @@
 // DelegatedAuthorizer: what the host cluster's RBAC allows, by SubjectAccessReview.
 //
 // Decided here, without asking: health paths are open to everyone, members of system:masters may do
-// everything. Answers are kept for seconds. Permission lasts longer than refusal: who was refused,
-// got the right and tries again should not have to wait.
+// everything. Answers are cached for seconds; permissions longer than refusals, so that a user who
+// has just been granted a right need not wait.
 //
-// Questions are on the account of the user they are about, and the anonymous have a share of their
-// own (shared_questions.h).
+// Reviews are charged to the user they are about; anonymous users have a share of their own
+// (shared_questions.h).
 //
 // When the host cannot be asked the outcome is `unavailable`, never permission.
 #pragma once

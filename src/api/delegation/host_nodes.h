@@ -1,10 +1,10 @@
-// HostNodes: what here belongs to a node goes when the host cluster deletes the node.
+// HostNodes: forgets a node here when the host cluster deletes it.
 //
-// Standing alone, a NodeReport is owned by its Node and goes with it. Behind a host the Nodes are
-// the host's: they are followed by a watch, and who was deleted is named to `forget`, after the
-// host itself was asked whether that node is really gone (it may have registered again). Nodes that
-// went while nobody watched are found in the next list, unless the host has not one of the nodes
-// that are known here: then it is another cluster than the one they belong to.
+// A standalone server's NodeReport is owned by its Node and deleted with it. Behind a host cluster
+// the Nodes are the host's: a watch follows them, and `forget` is called for a deleted one, after
+// the host was asked whether that node is really gone (it may have registered again). Nodes that
+// were deleted while there was no watch are found in the next list, unless the host has none of the
+// nodes known here: then it is another cluster.
 #pragma once
 
 #include <functional>

@@ -1,9 +1,9 @@
-// SharedQuestions: whoever asks what is being asked already waits for that answer.
+// SharedQuestions: single-flight for requests to the host cluster: equal questions at the same time
+// share one request.
 //
-// A question belongs to nobody who waits for it: it goes on when its first asker leaves, because
-// others may have joined. How many are open is bounded, in all and for each asker, and strangers
-// have a share of their own: whoever floods with questions takes nobody else's place. Runs on one
-// loop.
+// A request goes on when its first caller is cancelled, because others may have joined. Open
+// requests are bounded in all and per caller, with a share of their own for anonymous callers, so
+// that a flood from one caller does not block the others. Runs on one loop.
 #pragma once
 
 #include <cstddef>

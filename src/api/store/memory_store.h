@@ -1,7 +1,7 @@
 // MemoryStore: the model of a Store. Used in simulation and in tests; it keeps nothing on disk.
 //
-// Its history is bounded: beyond `history_changes` the oldest revisions are compacted by
-// themselves, so that whoever lags behind meets `gone` here just as with the real stores.
+// Its history is bounded: beyond `history_changes` the oldest revisions are compacted
+// automatically, so that a watch that lags behind meets `gone` as with the real stores.
 //
 // REQUIRES: the store outlives its watches and every call.
 #pragma once

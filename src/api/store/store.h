@@ -6,8 +6,8 @@
 // program/open_store.cc compacts it; nothing else uses it.
 //
 // Revisions: a transaction that changes something gets a later revision than everything that was
-// acknowledged before commit() was called. Its operations share the revision and have consecutive
-// positions, in the order given. A change's place in history is therefore (revision, position), see
+// acknowledged before commit() was called. Its operations share the revision, and their positions
+// grow in the order given. A change's place in history is therefore (revision, position), see
 // Place. Transactions that were under way at the same time may share a revision, at different
 // positions.
 //

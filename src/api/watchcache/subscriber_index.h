@@ -1,7 +1,8 @@
-// Which watchers an event may concern. A watcher is filed once, under the most telling term of its
-// selection (name, then a selected field with one value, then the namespace, then nothing); an
-// event is looked up under the terms of its old and new object, so it costs what it matches,
-// however many watchers there are. The rest of a selection runs on those candidates only.
+// SubscriberIndex: finds the watchers that an event may match. A watcher is indexed once, under the
+// most specific term of its selection (name, else a selected field with one value, else the
+// namespace, else none). An event is looked up by the terms of its old and its new object, so its
+// cost depends on the matches, not on the number of watchers. The rest of a selection runs on those
+// candidates only.
 //
 // Pure; candidates come in order of subscription.
 #pragma once

@@ -1,4 +1,4 @@
-// Log lines for whoever writes them elsewhere than on standard error (log.h).
+// Log lines as text, for callers that write them elsewhere than to standard error (log.h).
 #pragma once
 
 #include <string>

@@ -1,9 +1,9 @@
 // The HTTP client: requests to one origin that may live at several endpoints.
 //
-// Over TLS it negotiates HTTP/2 and keeps one connection for everything (all watches of a process,
-// all etcd calls), and further ones only for what is beyond the streams that the server takes on
-// one (100 with kube-apiserver); with an HTTP/1.1 server it pools connections, one request at a
-// time on each. A failed endpoint is left for the next one in the list; nothing here retries a
+// Over TLS it negotiates HTTP/2 and uses one connection for everything (all watches of a process,
+// all etcd calls); further connections are opened only beyond the server's limit of concurrent
+// streams (100 with kube-apiserver). With an HTTP/1.1 server it pools connections, one request at a
+// time on each. After a failure it goes on to the next endpoint in the list; it never retries a
 // request that may have reached the server.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ClientOptions {
   Duration ping_time = 10s;              // … and given up after this
   Duration ping_answer_time = 0s;        // HTTP/2: how long the answer to a ping may wait
   std::size_t http1_connections = 64;
-  std::size_t http2_connections = 64;  // beyond what they take, requests wait
+  std::size_t http2_connections = 64;  // when all their streams are in use, requests wait
 };
 
 // A request whose body and response are streams (watches, gRPC).
@@ -62,11 +62,11 @@ class Client {
   // ends on the old ones.
   void renew_connections();
 
-  // Which HTTP/2 connection the next request goes over, counted from 1; 0: one would have to be
-  // made. Tells connections apart only where `http2_connections` is 1.
+  // The number of the HTTP/2 connection that the next request would use, from 1; 0: it would open a
+  // new one. Distinguishes connections only if `http2_connections` is 1.
   std::uint64_t connection() const;
-  // The same as open(), over that connection or not at all (unavailable): for those who must know
-  // whom they talk to before they say anything.
+  // Like open(), but over that connection or not at all (unavailable): for callers that must know
+  // their peer before they send anything.
   Task<Result<std::unique_ptr<ClientStream>>> open_on(std::uint64_t connection, Request request);
 
   // Closes every connection; streams under way fail with unavailable.

@@ -1,12 +1,12 @@
-// Doorkeeper: which connections stay when there are too many. Internal to http/.
+// Doorkeeper: decides which connection is closed when there are too many. Internal to http/.
 //
-// A connection is a stranger's until a request on it has proven who asks. Strangers have a number
-// of places among all connections; the rest is for those who are known. When the strangers' places
-// are full a newcomer is let in all the same, and the oldest connection of the address that holds
-// most of them gives way: whoever floods pushes out their own, and a client that soon says who it
-// is gets in from any address, also from the one that floods.
+// A connection is a stranger's (unauthenticated) until a request on it is authenticated. Strangers
+// may have a limited number of all connections. When that is reached, a new connection is accepted
+// all the same, and the oldest connection of the address with the most strangers is closed: a
+// flooding address loses its own connections, and a client that authenticates soon gets in from any
+// address, even from that one.
 //
-// Pure; the same calls give the same answers.
+// Pure and deterministic.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace fairlead::http {
 
-// What counts as one address: an IPv4 address, or the /64 of an IPv6 one. `peer` is
-// PeerInfo::address, "10.0.0.7:41234"; what is no address stands for itself.
+// The group that an address is counted in: the IPv4 address, or the /64 of an IPv6 address. `peer`
+// is PeerInfo::address, "10.0.0.7:41234"; any other text is its own group.
 std::string address_group(std::string_view peer);
 
 class Doorkeeper {
@@ -34,14 +34,14 @@ class Doorkeeper {
 
   struct Entry {
     bool admitted = false;
-    std::optional<Id> gives_way;  // to be closed; it has left already
+    std::optional<Id> gives_way;  // to be closed; it is already forgotten here
   };
-  // A new connection. Refused only when everybody inside is known. REQUIRES: `id` is larger than
-  // all before.
+  // A new connection. Refused only when all connections are authenticated. REQUIRES: `id` is larger
+  // than all before.
   Entry enter(Id id, std::string_view group);
-  // It is no stranger's any more.
+  // A request on it was authenticated.
   void recognise(Id id);
-  // It is closed. Nothing happens if it has left already.
+  // It is closed. Nothing happens if it is already forgotten.
   void leave(Id id);
 
   std::size_t connections() const { return strangers_.size() + known_.size(); }
@@ -53,7 +53,8 @@ class Doorkeeper {
   };
   using Groups = std::map<std::string, Group, std::less<>>;
   using Strangers = std::map<Id, Groups::iterator>;
-  // The last of these gives way: the largest group, of several the one with the oldest member.
+  // The last of these is closed next: the largest group; of several, the one with the oldest
+  // member.
   using Rank = std::pair<std::size_t, Id>;  // size, and the complement of the oldest member
 
   static Rank rank_of(const Group& group) {

@@ -15,7 +15,7 @@ namespace fairlead::http {
 // The pieces, one after the other, as one gzip member. `level` 1 (fast) … 9 (small).
 Result<std::string> gzip(std::span<const Bytes> pieces, int level);
 
-// The same for what is made piece by piece. After an error it is of no further use.
+// The same for data that comes piece by piece. After an error it is of no further use.
 class Gzip {
  public:
   explicit Gzip(int level);
@@ -23,7 +23,7 @@ class Gzip {
   Gzip(Gzip&&) noexcept;
   Gzip& operator=(Gzip&&) noexcept;
 
-  // Appends what can be said once `input` is known, often nothing.
+  // Appends the compressed bytes that are ready after `input`, often none.
   Result<> add(std::string_view input, std::string& out);
   // The rest. REQUIRES: called once, last.
   Result<> finish(std::string& out);
@@ -33,7 +33,7 @@ class Gzip {
   std::unique_ptr<Deflater> deflater_;
 };
 
-// Inflates a stream piece by piece and stops at a bound, so that a small bomb stays small.
+// Inflates a stream piece by piece and stops at a bound, as protection from decompression bombs.
 class Gunzip {
  public:
   explicit Gunzip(std::size_t output_limit);
@@ -41,8 +41,7 @@ class Gunzip {
   Gunzip(Gunzip&&) noexcept;
   Gunzip& operator=(Gunzip&&) noexcept;
 
-  // What `input` gives. Fails with corrupt on bytes that are no gzip, with exhausted past the
-  // bound.
+  // Inflates `input`. Fails with corrupt on bytes that are not gzip, with exhausted past the bound.
   Result<std::string> inflate(std::string_view input);
   // Whether a whole number of gzip members has been seen.
   bool complete() const;

@@ -26,8 +26,8 @@ class Http1Client {
   }
   bool closed() const { return closed_; }
 
-  // While unused the connection is read, so that the server's closing it is noticed. The task, to
-  // be spawned once per rest, ends with leave_pool() or with the connection; `died` is called then.
+  // Reads an idle connection, to notice when the server closes it. To be spawned each time the
+  // connection goes to the pool; ends with leave_pool() or with the connection, then calls `died`.
   static Task<void> rest(std::shared_ptr<Http1Client> self, std::function<void()> died);
   void enter_pool() {
     resting_ = true;
@@ -44,7 +44,7 @@ class Http1Client {
   runtime::Signal rested_;
 };
 
-// Where a connection goes after its response: back to the pool, or nowhere. Outlives the client.
+// Takes a connection back after its response, for the pool or to be closed. Outlives the client.
 class Http1Home {
  public:
   virtual ~Http1Home() = default;

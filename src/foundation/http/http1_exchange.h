@@ -2,8 +2,8 @@
 // ones sent by a fiber of their own, so that everything written in one turn of the loop leaves in
 // one write. Internal to http/.
 //
-// While a streamed response is under way, or a handler takes long, the connection is read as well:
-// that is how the peer's going away is noticed, and the handler cancelled.
+// While a streamed response is under way, or a handler takes long, the connection is read as well,
+// so that the handler is cancelled when the peer goes away.
 #pragma once
 
 #include <string>
@@ -23,12 +23,11 @@ class Http1Exchange final : public Exchange {
 
   // A new request. `http11` and `keep_alive` come from its head.
   void reset(Request request, Caller caller, bool http11, bool keep_alive);
-  // Runs the handler and whatever is left to do for a proper end. After it nothing of the exchange
-  // is running.
+  // Runs the handler and completes the response. Afterwards nothing of the exchange is running.
   Task<void> run();
   // Whether another request may follow on this connection.
   bool keep_alive() const { return keep_alive_ && !broken_; }
-  // Whether the connection can still carry an orderly end.
+  // Whether the connection can still be closed in an orderly way.
   bool broken() const { return broken_; }
 
   const Request& request() const override { return request_; }
@@ -41,7 +40,7 @@ class Http1Exchange final : public Exchange {
   Task<Result<>> write(Bytes piece) override;
   Task<Result<>> finish() override;
 
-  // An answer of the server itself, after which the connection is closed.
+  // Answers without the handler; the connection is closed afterwards.
   Task<void> refuse(int status, std::string_view reason);
 
  private:
@@ -50,13 +49,13 @@ class Http1Exchange final : public Exchange {
   bool body_allowed(int status) const { return !is_head() && !has_no_body(status); }
   void append_head(std::string& out, int status, const Headers& headers);
   Task<Result<>> send(Response response);
-  // Takes room for an answer, and for a buffer to write it from: how much to write at a time.
-  // Replaces it by 429 if there is none.
+  // Charges the response and a write buffer to the caller's account, and returns how much to write
+  // at a time. If the account is used up, the response is replaced by 429.
   std::size_t make_room(Response& response);
   Task<Result<>> gather(std::string& out, const std::vector<Bytes>& pieces, std::size_t flush);
   Task<Result<>> put(std::string_view bytes);
-  // Counts what a streamed answer keeps, once `more` is added to what is pending; false when the
-  // share of the connection is used up.
+  // Charges what a streamed response holds once `more` is pending, too; false when the connection's
+  // account is used up.
   bool hold_stream(std::size_t more);
   void abandon(Error error);
   void watch_peer();
@@ -83,8 +82,8 @@ class Http1Exchange final : public Exchange {
   bool watching_ = false;
   bool stop_watching_ = false;
 
-  // What is to be sent: text, and large pieces that belong between its parts. Pieces whose copy is
-  // in the text are kept with it, because they may carry a charge for as long as it waits.
+  // Output: text, and large pieces that belong between its parts. Pieces that were copied into the
+  // text are kept as well, because they may carry a charge (WatchRoom) until they are sent.
   struct Pending {
     std::string text;
     std::vector<std::pair<std::size_t, Bytes>> pieces;  // each before text[first]

@@ -18,8 +18,8 @@ class Http1Server final : public ServerConnection {
   Task<void> run() override;
   void drain() override;
 
-  // On a plain connection the first request may be HTTP/2's preface. Then run() returns with the
-  // connection open, and this is everything received so far; otherwise empty.
+  // Everything received so far if a plain connection began with HTTP/2's preface: run() has then
+  // returned with the connection open. Otherwise empty.
   std::string_view http2_preface() const { return http2_preface_; }
 
  private:
@@ -28,7 +28,7 @@ class Http1Server final : public ServerConnection {
   Task<bool> receive_head();
   Task<bool> receive_body(const wire::http1::RequestHead& head, Request& request,
                           const Caller& caller);
-  // Whether the caller's share has room for what is held of the request's head.
+  // Charges the request's head; false when the account is used up.
   bool hold_head(std::size_t request_bytes);
   Task<bool> refuse(const wire::http1::Rejection& rejection);
   Task<bool> more(Instant deadline);

@@ -20,7 +20,7 @@ class ReadBuffer {
   std::string_view view() const { return {bytes_.get() + begin_, end_ - begin_}; }
   bool empty() const { return begin_ == end_; }
   std::size_t size() const { return end_ - begin_; }
-  // Beyond the little that every connection has.
+  // How much larger the buffer is than the minimum that every connection has.
   std::size_t extra_bytes() const { return capacity_ > kSmall ? capacity_ : 0; }
   void consume(std::size_t n) {
     begin_ += n;

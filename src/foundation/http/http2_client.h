@@ -1,8 +1,8 @@
 // The client side of one HTTP/2 connection, shared by every request of a Client. Internal to http/.
 //
-// Each call has a window of its own, opened as its reader reads; the connection's window is opened
-// at once, so that an unread watch never holds up another call. When the connection or a stream
-// fails, a call fails with unavailable exactly if the server cannot have processed it.
+// Each stream's flow-control window opens as its reader reads; the connection's window opens at
+// once, so that an unread watch never blocks another stream. When the connection or a stream fails,
+// the call fails with unavailable if and only if the server cannot have processed it.
 #pragma once
 
 #include <array>
@@ -51,15 +51,15 @@ class Http2Client final : public std::enable_shared_from_this<Http2Client>, priv
 
   struct Notices {
     std::function<void(const Error&)> unusable;  // no new request may start
-    std::function<void()> settled;               // the server has said how much it takes
+    std::function<void()> settled;               // the server's SETTINGS have arrived
   };
   // The connection's life, to be spawned once.
   static Task<void> run(std::shared_ptr<Http2Client> self, Notices notices);
 
   bool usable() const { return usable_; }
   bool settled() const { return settled_; }
-  // Whether the server takes another request beside those under way. One beyond that waits for
-  // the end of another, which for watches may be never.
+  // Whether the server's limit of concurrent streams allows another request. One beyond it would
+  // wait for another to end, which for watches may be never.
   bool has_room() const;
   Result<std::unique_ptr<ClientStream>> open(const OutgoingRequest& request);
 

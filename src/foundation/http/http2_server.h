@@ -1,11 +1,10 @@
 // The server side of one HTTP/2 connection: every stream's request is read whole and served by a
 // fiber of its own. Internal to http/.
 //
-// What a hostile peer can do is bounded: streams and fibers by count (few until a caller is known),
-// headers and bodies by size, all heads and streams of a connection together by its account's
-// share, resets and control frames by rate (rapid reset, PING and SETTINGS floods), and everything
-// by time (one sweep of the streams every few seconds). Past a rate the connection ends with
-// GOAWAY.
+// Limits for hostile peers: streams and fibers by count (few until the caller is authenticated),
+// headers and bodies by size, all heads and streams of a connection together by its account, resets
+// and control frames by rate (rapid reset, PING and SETTINGS floods; over the rate the connection
+// ends with GOAWAY), and everything by time (the streams are swept every few seconds).
 #pragma once
 
 #include <cstdint>
@@ -54,12 +53,12 @@ class Http2Server final : public ServerConnection, private Http2Session {
   void welcome();
   void head_complete(Http2ServerStream& stream, bool whole);
   void expect_body(Http2ServerStream& stream);
-  // Counts what heads hold; false when the share is used up.
+  // Charges the heads; false when the account is used up.
   bool hold_heads(std::size_t more);
   void drop_heads(std::size_t bytes);
   void no_room_for_heads();
   void dispatch(Http2ServerStream& stream);
-  // Answers without the handler; the rest of the request is not wanted.
+  // Answers without the handler; the rest of the request is discarded.
   void refuse(Http2ServerStream& stream, int status, std::string_view reason);
   void submit_refusal(Http2ServerStream& stream, Response response);
   Result<> submit_response(Http2ServerStream& stream, int status, const Headers& headers,

@@ -28,17 +28,17 @@ class Http2ServerStream final : public Exchange {
   friend class Http2Server;
   enum class Phase { waiting, streaming, ended };
 
-  // Holds so much for itself and its head from now on; false when the share is used up.
+  // Charges `bytes` for the stream and its head; false when the account is used up.
   bool hold(std::size_t bytes);
   void release_body();
-  // Counts what is kept for the answer alone and waits, and `more`; false when the caller's share
-  // is used up.
+  // Charges the unsent memory that only this response holds, plus `more`; false when the caller's
+  // account is used up.
   bool hold_answer(std::size_t more);
   // Takes one field of the request's head. False when the head has become too large.
   bool take_field(std::string_view name, std::string_view value);
-  // What is wrong with the complete head: a status and a reason.
+  // The error in a complete head, if any: a status and a reason.
   std::optional<std::pair<int, std::string_view>> objection() const;
-  // Returns once no more than that waits to be sent.
+  // Returns once at most that many bytes wait to be sent.
   Task<Result<>> room(std::size_t most);
   void closed();
   Result<> closed_error() const;
@@ -47,10 +47,10 @@ class Http2ServerStream final : public Exchange {
   const std::int32_t id_;
   Request request_;
   Caller caller_;
-  std::size_t held_ = 0;     // of the connection's account
-  AccountRef body_account_;  // of a request with a body
+  std::size_t held_ = 0;     // charged to the connection's account
+  AccountRef body_account_;  // charged for the request's body
   std::optional<Lease> body_lease_;
-  AccountRef answer_account_;  // of an answer of which much waits
+  AccountRef answer_account_;  // charged for unsent parts of the response
   std::optional<Lease> answer_lease_;
   std::size_t most_body_ = 0;
   std::size_t expected_body_ = 0;

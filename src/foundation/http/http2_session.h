@@ -1,6 +1,6 @@
-// What both sides of HTTP/2 have in common: an nghttp2 session driven by a Stream. One fiber reads
-// and feeds the session; one writes, and takes everything that all streams have to say at that
-// moment in as few writes as possible. Internal to http/.
+// The common part of HTTP/2 client and server: an nghttp2 session on a Stream. One fiber reads and
+// feeds the session; one writes the pending frames of all streams in as few writes as possible.
+// Internal to http/.
 //
 // The derived class overrides the events it cares about. Events arrive while the session is being
 // fed or drained, so they may submit frames but never wait. Flow control is nghttp2's.
@@ -39,7 +39,7 @@ class OutgoingBody {
     waiting_ = own_ = 0;
   }
   std::size_t waiting() const { return waiting_; }
-  // The memory of what waits that was nobody else's when it came.
+  // The part of waiting() that this body held alone when it was added.
   std::size_t own() const { return own_; }
   std::uint64_t sent() const { return sent_; }
   bool finished() const { return finished_; }
@@ -66,7 +66,7 @@ class Http2Session {
 
  protected:
   enum class Side { client, server };
-  // What the connection is read into: while it is quiet, and at most.
+  // The size of the read buffer: while the connection is idle, and at most.
   struct ReadBytes {
     std::size_t quiet;
     std::size_t most;
@@ -85,18 +85,18 @@ class Http2Session {
   virtual void on_frame_not_sent(const nghttp2_frame&) {}
   virtual void on_body_sent(std::int32_t) {}
   virtual void on_bad_frame(const nghttp2_frame&) {}
-  // How much to gather for the next write: a buffer of the pool, or little. Until it has ended.
+  // How many bytes to gather for the next write: a buffer of the pool, or a small one.
   virtual std::size_t begin_write() { return BufferPool::kBufferBytes; }
   virtual void end_write() {}
 
   // Feeds `received`, then reads and writes until the connection is over. Returns why.
   Task<Error> pump(std::string received);
 
-  // Something was submitted: it leaves in this turn of the loop.
+  // Something was submitted: it is written in this turn of the loop.
   void wake_writer() { to_write_.notify(); }
-  // Makes pump() return as soon as what is queued has been sent: GOAWAY with this code comes last.
+  // Makes pump() return as soon as everything queued was sent, with a GOAWAY of this code last.
   void terminate(std::uint32_t code);
-  // Frames that may wait for a peer that does not read; beyond, the peer is not read either.
+  // How many frames may wait for a peer that does not read; above that the peer is not read either.
   void set_most_outbound(std::size_t frames) { most_outbound_ = frames; }
   // How much is read at a time from a peer that sends a lot.
   void set_most_read(std::size_t bytes) { read_bytes_.most = bytes; }

@@ -1,5 +1,5 @@
-// A deadline that moves with every request and costs the timer heap almost nothing: moving it later
-// only notes the new time, and the timer looks at it when it fires.
+// LazyTimer: a deadline that is moved often and costs the timer heap almost nothing: moving it
+// later only stores the new time, and the timer checks that when it fires.
 #pragma once
 
 #include <functional>

@@ -1,9 +1,8 @@
-// Ledger: who holds how much of the server's memory for requests, and how many connections.
-// Internal to http/.
+// Ledger: accounts for the memory of requests and the number of connections. Internal to http/.
 //
-// Everyone has an account: a stranger's is that of their address, a user's is their own. Accounts
-// of one standing share a part of the whole, so that strangers leave room for those who are known,
-// and users of limited standing (nodes) leave room for the rest. An account is there as long as
+// Each user has an account; so has each address group of strangers (unauthenticated peers). The
+// accounts of one standing together have a limit below the total, so that strangers leave room for
+// users, and users of limited standing (nodes) leave room for the rest. An account lives as long as
 // somebody refers to it. Runs on one loop.
 #pragma once
 
@@ -30,7 +29,7 @@ class Ledger {
  public:
   explicit Ledger(const Limits& limits);
 
-  // `name`: an address group for strangers.
+  // `name`: the user's; for strangers their address group.
   AccountRef account(Standing standing, std::string_view name);
 
   const Share& bytes() const { return bytes_; }

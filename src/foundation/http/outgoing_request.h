@@ -1,5 +1,5 @@
-// A request on its way out: checked once, its body shared, so that it can be tried again when it
-// surely was not processed. Internal to http/.
+// A request to be sent: validated once, with a shared body, so that it can be sent again if the
+// server certainly did not process it. Internal to http/.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct OutgoingRequest {
   bool more_body = false;  // write() follows
   bool tls = false;        // the scheme HTTP/2 names
 
-  // Whether a length is worth saying: there is a body, or the method is one that usually has one.
+  // Whether to send Content-Length: there is a body, or the method usually has one.
   bool has_length() const {
     return !more_body && (!body.empty() || head.method == "POST" || head.method == "PUT" ||
                           head.method == "PATCH");

@@ -1,13 +1,13 @@
 // The HTTP server: accepts connections, speaks HTTP/1.1 or HTTP/2 (ALPN, or prior knowledge on
 // plain connections), and hands each request to a Handler.
 //
-// Everything a stranger can send has a limit (Limits). Requests arrive whole; responses are sent
-// whole or streamed. Each request runs as a fiber of its own; it is cancelled when its peer goes
-// away, its stream is reset, or the server is told to stop and the drain time has passed.
+// Everything that a peer can send has a limit (Limits). Requests are read whole; responses are sent
+// whole or streamed. Each request is served by a fiber of its own, which is cancelled when its peer
+// goes away, its stream is reset, or the server stops and the drain time has passed.
 //
-// Room is shared by who asks (docs/design/014): the Handler recognises the caller of a request from
-// its head, before the body is read. Strangers have a part of the connections and of the memory,
-// each address a part of that; so have users, by their standing.
+// Connections and memory are shared by caller (docs/design/014): the Handler recognises the caller
+// from the head of a request, before the body is read. Strangers (unauthenticated callers) have a
+// part of the whole, each of their addresses a part of that; users have shares by their standing.
 #pragma once
 
 #include <array>
@@ -39,17 +39,17 @@ struct Limits {
   Duration write_stall_time = 30s;  // a peer that takes no bytes is cut
 };
 
-// How much room a caller gets: strangers little, limited ones (nodes) so much that a stolen
-// credential locks nobody out, trusted ones the rest.
+// A caller's share of connections and memory: small for strangers; for limited callers (nodes) so
+// large that one stolen credential locks nobody else out; the rest for trusted ones.
 enum class Standing : std::uint8_t { stranger, limited, trusted };
 
-// Who asks, as the Handler recognised them from a request's head.
+// The caller of a request, as the Handler recognised it from the head.
 struct Caller {
   Standing standing = Standing::stranger;
-  std::string_view name;             // of a user; lives as long as `note`
-  std::shared_ptr<const void> note;  // the Handler's own, handed back by Exchange::caller()
-  // How much of a body is worth reading. 0: the request is served without it, and the connection
-  // (of HTTP/1) or the stream ends after the answer.
+  std::string_view name;             // the user's; lives as long as `note`
+  std::shared_ptr<const void> note;  // opaque; Exchange::caller() returns it to the Handler
+  // How much of a body may be read. 0: the request is served without its body, and the connection
+  // (HTTP/1) or the stream (HTTP/2) ends after the response.
   std::size_t body_bytes = static_cast<std::size_t>(-1);
 };
 
@@ -60,9 +60,9 @@ class Exchange {
   virtual const Request& request() const = 0;
   virtual Request& request() = 0;  // the handler may move the body out
   virtual const runtime::PeerInfo& peer() const = 0;
-  // What Handler::recognise() said; a stranger where nobody asked it.
+  // The result of Handler::recognise(); a stranger if it was not called.
   virtual const Caller& caller() const;
-  // The request is not needed any more; what it held is free for others.
+  // The request is not needed any more: frees its memory and its charge.
   virtual void forget_request() { request() = {}; }
 
   virtual Task<Result<>> respond(Response response) = 0;
@@ -79,26 +79,26 @@ class Handler {
   virtual ~Handler() = default;
   // Called for every well-formed request. If it returns without responding, 500 is sent.
   virtual Task<void> serve(Exchange& exchange) = 0;
-  // Called before that, with the head alone (`head.body` is empty). Never waits. The default knows
-  // no strangers.
+  // Called before that, with the head alone (`head.body` is empty). Must not wait. By default every
+  // caller is trusted.
   virtual Caller recognise(const Request& head, const runtime::PeerInfo& peer);
-  // The answer to what the server refuses by itself. The default is a short text; 429 says when to
-  // come back.
+  // The response when the server itself refuses a request. The default is a short text, with
+  // Retry-After for 429.
   virtual Response refusal(int status, std::string_view reason) const;
 };
 
-// Why somebody was not served.
+// Why a connection or request was refused.
 enum class Refusal : std::uint8_t {
-  connections,       // everybody inside is known
-  strangers,         // a stranger's connection gave way to another
+  connections,       // all are taken, by authenticated callers
+  strangers,         // a stranger's connection was closed for another one
   handshake,         // failed, or too slow
-  user_connections,  // of one user, or of all of limited standing
-  memory,            // no room for a head or body in the caller's share
+  user_connections,  // too many of one user, or of all of limited standing
+  memory,            // the caller's account has no room for a head or body
   head_size,         // 431
   body_size,         // 413
   body_of_stranger,  // not read
   slow,              // 408
-  streams,           // HTTP/2, before a caller was known
+  streams,           // too many HTTP/2 streams before a caller was authenticated
 };
 inline constexpr std::size_t kRefusals = 10;
 std::string_view refusal_name(Refusal refusal);
@@ -125,8 +125,9 @@ class Server {
   // listeners at once.
   Task<void> serve(std::unique_ptr<runtime::Listener> listener);
 
-  // The server will stop soon: everything is served as before, but HTTP/1 answers say "Connection:
-  // close", so that few connections are left when it does. (HTTP/2 has GOAWAY for that moment.)
+  // The server will stop soon: everything is served as before, but HTTP/1 responses carry
+  // "Connection: close", so that few connections are left then. (HTTP/2 has GOAWAY for that
+  // moment.)
   void retire();
 
   // No new connections; HTTP/2 GOAWAY, HTTP/1 "Connection: close"; idle connections closed at once.

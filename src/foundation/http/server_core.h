@@ -1,5 +1,5 @@
-// What the connections of one Server share: limits, counters, buffers, the handler. Internal to
-// http/.
+// ServerCore: what the connections of one Server share (limits, counters, buffers, the handler).
+// Internal to http/.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct ServerCore {
         ledger(limits),
         door(limits.connections, strangers_of(limits)) {}
 
-  // Some connections are always left to those who are known.
+  // Some connections are reserved for authenticated callers.
   static std::size_t strangers_of(const Limits& limits) {
     return std::max<std::size_t>(1, std::min(limits.strangers, limits.connections * 4 / 5));
   }
@@ -57,20 +57,20 @@ class ServerConnection {
   virtual ~ServerConnection() = default;
   // Serves until the connection has ended; everything it started has ended too.
   virtual Task<void> run() = 0;
-  // Lets what is under way end and takes nothing new. Never waits.
+  // Accepts no new request and ends with the last one under way. Never waits.
   virtual void drain() = 0;
 };
 
-// Room for a body as it arrives: paid for before it is used, by what the text's memory is, not by
-// how much of it is filled. `expected`: its length, if known, or the most it may have. False when
-// the caller's share is used up.
+// Appends to a body as it arrives. Its capacity, not its size, is charged, before it is allocated.
+// `expected`: its length if known, or the most it may have. False when the caller's account is used
+// up.
 bool append_body(std::string& body, std::string_view bytes, std::size_t expected, Lease& lease);
 
-// What of an answer nobody else keeps: memory that waits with it.
+// The bytes of a response that nobody else holds: memory that is occupied until it is sent.
 std::size_t own_bytes(const std::vector<Bytes>& body);
-// So much may wait of any answer before it counts, and when its request no longer does.
+// Unsent bytes of a response up to this are not charged.
 inline constexpr std::size_t kLittleAnswer = 16 << 10;
-// What is written at a time without a buffer of the pool.
+// The size of a write without a buffer of the pool.
 inline constexpr std::size_t kSmallWrite = 4 << 10;
 inline constexpr char kUnreadAnswers[] = "too many answers wait to be read";
 
@@ -89,10 +89,10 @@ class RequestCount {
   ServerCore& core_;
 };
 
-// A short text/plain answer; 429 says when to come back.
+// A short text/plain response, with Retry-After for 429.
 Response plain_response(int status, std::string_view reason);
 
-// What 413 says.
+// The text of 413.
 inline std::string limit_text(std::size_t bytes) { return "limit is " + std::to_string(bytes); }
 
 // Whether a handler's head may be sent: a final status, names and values without anything that
@@ -104,8 +104,8 @@ bool is_connection_field(std::string_view name);
 
 inline bool has_no_body(int status) { return status == 204 || status == 304; }
 
-// Sends the end of our side and swallows, for a moment, what the peer still sends: closing with
-// unread bytes would destroy the answer on its way.
+// Ends our side, then for a moment reads and drops what the peer still sends: closing a socket with
+// unread bytes would reset the connection and destroy the response on its way.
 Task<void> linger(runtime::Runtime& runtime, runtime::Stream& stream, bool peer_may_be_sending);
 
 }  // namespace fairlead::http

@@ -1,4 +1,4 @@
-// What a Server counts, in /metrics.
+// A Server's counters, in /metrics.
 #pragma once
 
 #include "foundation/base/metrics.h"

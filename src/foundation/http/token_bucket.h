@@ -21,6 +21,8 @@ class TokenBucket {
     level_ -= amount;
     return true;
   }
+  // What was taken for nothing.
+  void give_back(double amount) { level_ = std::min(burst_, level_ + amount); }
 
  private:
   double burst_;

@@ -1,5 +1,5 @@
-// Visit: one connection, and on whose account it is: a stranger's until the first request whose
-// caller is known, that caller's from then on. Internal to http/.
+// Visit: one connection and the account it is charged to: a stranger's until its first
+// authenticated request, then that caller's. Internal to http/.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,8 @@ class Visit {
   Doorkeeper::Id id() const { return id_; }
   bool known() const { return known_; }
 
-  // What the connection itself holds from now on, on its account: certificates, the heads of its
-  // requests, and buffers of what waits to be sent. False when the share is used up; nothing
-  // changes then.
+  // Sets what the connection itself is charged for: certificates, the heads of its requests, write
+  // buffers. False, without any change, when the account is used up.
   bool hold_certificate(std::size_t bytes);
   bool hold_heads(std::size_t bytes) {
     if (bytes == heads_) return true;
@@ -41,13 +40,13 @@ class Visit {
   }
   std::size_t heads() const { return heads_; }
 
-  // Who asks on it now. The first who is known makes it theirs; false when they have too many
-  // connections, or no room for what it holds.
+  // The caller of the current request. The first authenticated one takes the connection over; false
+  // when it has too many connections, or no room for this one's charge.
   bool recognise(const Caller& caller) {
     return known_ || caller.standing == Standing::stranger || become(caller);
   }
-  // Where a body of that caller, or an answer to them, is counted: with a proxy in front, many
-  // share a connection.
+  // The account for a body of that caller or a response to it: behind a proxy, many callers share a
+  // connection.
   AccountRef account_of(const Caller& caller);
 
  private:

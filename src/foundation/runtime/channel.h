@@ -30,7 +30,7 @@ class Signal {
   Wait wait();
 
  private:
-  LinkList<Wait> waits_;  // destroyed first, it lets them go: they wait on until cancelled
+  LinkList<Wait> waits_;  // if destroyed before its waits, those wait on until cancelled
 };
 
 class Signal::Wait : public Waiter, public Link {

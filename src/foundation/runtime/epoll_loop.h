@@ -1,12 +1,12 @@
-// EpollLoop: the turning wheel of EpollRuntime. Ready coroutines, timers, descriptors that became
-// ready, and calls handed over by other threads all run here, on one thread.
+// EpollLoop: the event loop of EpollRuntime. Ready coroutines, timers, descriptors that became
+// ready and calls from other threads all run here, on one thread.
 //
-// Descriptors are registered once, edge-triggered, for both directions. Each remembers what the
-// kernel last said, so an operation tries its system call first, waits only after the kernel said
-// "would block", and does not ask again before the next edge. Nothing is allocated per wait.
+// Descriptors are registered once, edge-triggered, for both directions. Each remembers the kernel's
+// last answer, so an operation tries its system call first, waits only after EAGAIN, and does not
+// try again before the next edge. Nothing is allocated per wait.
 //
-// Fairness: after a number of ready items the loop looks at the kernel again, and an operation that
-// never blocks gives way at its checkpoint after a number of operations.
+// Fairness: after a number of ready items the loop polls the kernel again, and a fiber whose
+// operations never block yields at a checkpoint after a number of them.
 //
 // Used by the sockets in this folder only; components see Runtime.
 #pragma once
@@ -42,7 +42,7 @@ class EpollLoop {
   TimerHeap& timers() { return timers_; }
   Instant now() const;
 
-  // Turns until stop(). Returns at once if stop() was called since the last run.
+  // Runs until stop(). Returns at once if stop() was called since the last run.
   void run();
   // On the loop thread only.
   void stop() { stopped_ = true; }
@@ -53,8 +53,8 @@ class EpollLoop {
   void drop_calls();
 
   // co_await at the start of each operation that may succeed without waiting → Result<>.
-  // checkpoint() fails with cancelled as soon as the fiber is; give_way() only when it would have
-  // to wait, so that a cancelled fiber can still send a goodbye.
+  // checkpoint() fails as soon as the fiber is cancelled; give_way() only when it would have to
+  // wait, so that a cancelled fiber can still send a closing message (TLS close_notify).
   Checkpoint checkpoint();
   Checkpoint give_way();
 
@@ -73,7 +73,7 @@ class EpollLoop {
   int wakeup_ = -1;         // eventfd, written by other threads
   bool has_pwait2_ = true;  // Linux 5.11; without it timers are exact to a millisecond only
   bool stopped_ = false;
-  int operations_left_ = 0;  // of the item that runs now
+  int operations_left_ = 0;  // until the running fiber has to yield
   ReadyQueue ready_;
   TimerHeap timers_;
   std::mutex calls_mutex_;
@@ -83,8 +83,8 @@ class EpollLoop {
 // One open file descriptor of the loop, owned. REQUIRES: the loop outlives it.
 class Descriptor {
  public:
-  // Takes over `fd`, which is non-blocking. A socket that is to connect comes after connect(2) was
-  // called: before, the kernel reports it as hung up.
+  // Takes over `fd`, which is non-blocking. For a connecting socket call connect(2) first: before
+  // that, the kernel reports it as hung up.
   Descriptor(EpollLoop& loop, int fd);
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -93,13 +93,13 @@ class Descriptor {
   EpollLoop& loop() { return loop_; }
   int fd() const { return fd_; }
   bool closed() const { return fd_ < 0; }
-  // Whoever waits is woken and finds it closed. Idempotent.
+  // Wakes all waiters, which then fail with unavailable. Idempotent.
   void close();
 
-  // What is known without asking the kernel. True until an operation reports otherwise.
+  // Readiness as far as known without a system call; true until an operation reports EAGAIN.
   bool may_read() const { return readable_; }
   bool may_write() const { return writable_; }
-  // The kernel said EAGAIN: only the next edge makes another try worth while.
+  // The kernel answered EAGAIN: wait for the next edge before another try.
   void read_blocked() { readable_ = false; }
   void write_blocked() { writable_ = false; }
   // A stream gave less than was asked for, so it is empty until the next edge; but when the peer
@@ -141,7 +141,7 @@ class Readiness final : public Waiter, public Link {
     (write_ ? descriptor_.writers_ : descriptor_.readers_).push(*this);
     return true;
   }
-  // Looks at the descriptor again: it must still exist when its waiter is resumed.
+  // Checks the descriptor again: it must still exist when its waiter is resumed.
   Result<> await_resume() const {
     if (cancelled_) return fail(Code::cancelled, "cancelled");
     if (descriptor_.closed()) return fail(Code::unavailable, "connection closed");

@@ -24,8 +24,8 @@
 
 namespace fairlead::runtime {
 
-// Lets this process open as many descriptors as the system grants it; the usual default of 1,024 is
-// for programs that use select(2). For mains. Gives the limit that holds afterwards.
+// Raises RLIMIT_NOFILE to its hard limit; the usual soft limit of 1,024 is for programs that use
+// select(2). For mains. Returns the limit that holds afterwards.
 std::size_t raise_descriptor_limit();
 
 struct EpollOptions {
@@ -38,23 +38,24 @@ class EpollRuntime final : public Runtime {
   // Joins the blocking threads; work that has not begun is dropped.
   ~EpollRuntime() override;
 
-  // Turns until stop() is called on the loop.
+  // Runs until stop() is called on the loop.
   void run() { loop_.run(); }
   void stop() { loop_.stop(); }
 
-  // Runs the loop until `main` has ended and gives its value. REQUIRES: nobody calls stop() before.
+  // Runs the loop until `main` has ended and returns its value. REQUIRES: stop() is not called
+  // before.
   template <class T>
   T run_until_complete(Task<T> main);
 
-  // Takes these signals away from their default action, for the whole process: call it in a main,
-  // before any thread is started. next_signal() then gives them one by one.
+  // Blocks these signals for the whole process; next_signal() then returns them one by one. Call it
+  // in a main, before any thread is started.
   Result<> catch_signals(std::initializer_list<int> signals);
   Task<Result<int>> next_signal();
 
   // From any thread: `call` runs on the loop.
   void call_soon(std::function<void()> call) { loop_.call_soon(std::move(call)); }
 
-  // For what else in this folder puts descriptors on the loop.
+  // For other classes of this folder that put descriptors on the loop.
   EpollLoop& loop() { return loop_; }
 
   void post(Ready& ready) override { loop_.post(ready); }

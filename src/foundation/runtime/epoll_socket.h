@@ -63,8 +63,8 @@ class EpollListener final : public Listener {
   Descriptor descriptor_;
   Endpoint local_;
   std::shared_ptr<const TlsSource> tls_;
-  // Used while the source holds credentials that do not load; those are remembered to complain
-  // once.
+  // The last good context, used while the source's credentials do not load; the bad ones are
+  // remembered so that they are logged once.
   std::shared_ptr<TlsContext> last_good_;
   std::shared_ptr<const TlsCredentials> refused_;
 };

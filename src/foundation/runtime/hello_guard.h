@@ -1,9 +1,8 @@
-// HelloGuard: looks at the first bytes of a TLS connection before OpenSSL does. A client's hello
-// that says it is longer than any real one is refused: OpenSSL would set that much memory aside
-// (128 KiB) for every stranger who sends nine bytes.
+// HelloGuard: checks the first bytes of a TLS connection before OpenSSL sees them, and refuses a
+// ClientHello that claims to be longer than any real one. OpenSSL would allocate the claimed length
+// (up to 128 KiB) for every unauthenticated peer that sends nine bytes.
 //
-// It follows the records of the handshake as far as they are plain text, and only those of the
-// client. Pure.
+// It follows the client's handshake records as far as they are plain text. Pure.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@ class HelloGuard {
  public:
   static constexpr std::size_t kMost = 16 << 10;
 
-  // The next bytes from the client. False: the connection is to be ended; says so from then on.
+  // Takes the next bytes from the client. False, from then on: close the connection.
   bool admit(std::string_view bytes);
 
  private:

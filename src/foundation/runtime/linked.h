@@ -1,6 +1,6 @@
-// Link and LinkList: an intrusive list whose members leave it when they are destroyed and are let
-// go when it is. What waits for a signal or for a socket stands in such a list, in order of
-// arrival; waiting allocates nothing, and either side may be destroyed first.
+// Link and LinkList: an intrusive list. A destroyed member leaves its list, and a destroyed list
+// unlinks its members. Waiters of a signal or a socket are in such a list, in order of arrival;
+// waiting allocates nothing, and either side may be destroyed first.
 #pragma once
 
 namespace fairlead::runtime {

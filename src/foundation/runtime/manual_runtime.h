@@ -15,11 +15,11 @@ namespace fairlead::runtime {
 
 class ManualRuntime final : public Runtime {
  public:
-  // Runs what is ready until nothing is.
+  // Runs ready fibers until none is left.
   void settle() {
     while (Ready* ready = queue_.pop()) ready->run();
   }
-  // Moves time forward, firing what falls due on the way, then settles.
+  // Moves time forward, firing timers that fall due on the way, then settles.
   void advance(Duration duration) {
     const Instant until = now_ + duration;
     settle();
@@ -30,7 +30,8 @@ class ManualRuntime final : public Runtime {
     }
     now_ = until;
   }
-  // Moves time and fires what is due, but runs nothing: what else happens now is the same turn.
+  // Moves time and fires the timers that are due, but runs no fiber: what the test does next
+  // happens in the same turn of the loop.
   void advance_without_running(Duration duration) {
     now_ += duration;
     fire_due();

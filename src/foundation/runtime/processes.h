@@ -1,11 +1,11 @@
 // Processes: running other programs, as a seam of its own beside Runtime, because few components
 // need it. EpollProcesses runs real ones; tests and the virtual world put a model in its place.
 //
-// A program runs in a process group of its own, with nothing inherited: its standard input is
-// empty, its signals are as at boot, its environment is a PATH, its folder is /. What it writes is
-// kept up to a limit; what it writes beyond is read and dropped, so that it is not held up.
-// Nothing that it starts outlives it: also what left its process group or its parent is killed when
-// it exits and at its time limit.
+// A program runs in a process group of its own and inherits nothing: its standard input is empty,
+// its signals have their default actions, its environment is a PATH, its working directory is /.
+// Its output is kept up to a limit; the rest is read and dropped, so that the program never blocks
+// on it. Nothing that it starts outlives it: when it exits, or at its time limit, all its
+// descendants are killed, also those that left its process group or lost their parent.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,14 @@ struct ProcessEnd {
   std::string errors;  // what it wrote to standard error
   bool output_cut = false;
   bool errors_cut = false;
-  bool left_behind = false;  // something it started may live on: this system lets nobody end it
+  bool left_behind = false;  // a descendant may live on, because the kernel did not let us kill it
 };
 
 class Processes {
  public:
   virtual ~Processes() = default;
-  // Until the program has ended, and all it started. Fails if it could not be started, or with
-  // cancelled, and then it was killed.
+  // Returns once the program and all its descendants have ended. Fails if it could not be started,
+  // and with cancelled after killing it.
   virtual Task<Result<ProcessEnd>> run(Command command) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace fairlead::runtime {
 // In the order the system prefers them; never empty. Fails with unavailable.
 Task<Result<std::vector<SocketAddress>>> resolve(Runtime& runtime, Endpoint endpoint);
 
-// The same on this thread: for listening, at start-up.
+// The same, blocking: for listening, at start-up.
 Result<std::vector<SocketAddress>> resolve_now(const Endpoint& endpoint);
 
 }  // namespace fairlead::runtime

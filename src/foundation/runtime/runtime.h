@@ -90,7 +90,7 @@ class Deadline final : public Timer {
     runtime.timers().add(*this, runtime.now() + after);
   }
   void fire() override {
-    fired_ = !operation_.cancelled();  // whoever cancelled first names the outcome
+    fired_ = !operation_.cancelled();  // the first cause of cancellation decides the outcome
     operation_.cancel();
   }
   bool fired() const { return fired_; }
@@ -111,7 +111,7 @@ class BlockingWait final : public Waiter {
     start();
   }
   void await_resume() {}
-  void on_cancel() override {}  // the work cannot be called back; its outcome is waited for
+  void on_cancel() override {}  // blocking work cannot be cancelled: wait for its outcome
 
  private:
   void start();

@@ -5,8 +5,8 @@
 //   …
 //   co_await scope.close();
 //
-// Destroying a scope with tasks still in it destroys their frames where they stand, without running
-// them further: that is what a crash of a simulated machine does, and what a process does at exit.
+// Destroying a scope that still has tasks destroys their frames without resuming them, as when a
+// simulated machine crashes or a process exits.
 #pragma once
 
 #include <cstddef>

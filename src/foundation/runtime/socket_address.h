@@ -1,5 +1,4 @@
-// Between Endpoint and the kernel's sockaddr. Pure: a name that is not an address is the resolver's
-// business.
+// Conversion between Endpoint and the kernel's sockaddr. Pure; names are resolved by resolver.h.
 #pragma once
 
 #include <sys/socket.h>

@@ -27,11 +27,11 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
-// What a side shows and demands in a TLS handshake. All texts are PEM.
+// The TLS credentials and requirements of one side. Certificates and keys are PEM.
 struct TlsCredentials {
   std::string certificate_chain;  // own certificate first; empty: none is shown
   std::string private_key;
-  std::string trusted_ca;   // who may sign the peer; a server with none asks for no certificate
+  std::string trusted_ca;   // CAs for the peer; a server without any asks for no certificate
   std::string server_name;  // client: name to send as SNI and to verify; empty: endpoint's host
   std::vector<std::string> alpn;  // in order of preference, "h2", "http/1.1"
   bool skip_verify = false;  // client: accept any server certificate (aggregator probes, tests)
@@ -48,7 +48,7 @@ struct PeerInfo {
   // A server accepts the handshake of a client whose certificate does not verify against trusted_ca
   // (so that the caller can answer 401) but says so here.
   bool certificate_trusted = false;
-  // DER of all the certificates that the peer showed: what they cost depends on it.
+  // Size in DER of all certificates that the peer sent: the memory they cost depends on it.
   std::size_t certificate_bytes = 0;
 };
 

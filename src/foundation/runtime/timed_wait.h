@@ -1,5 +1,5 @@
-// TimedWait: waits for a Signal, but no longer than until a deadline. What with_timeout() does for
-// any operation, without a fiber and a frame of its own: for waits that are many and long.
+// TimedWait: waits for a Signal until a deadline. Like with_timeout(), but without a fiber and a
+// coroutine frame of its own: for many long waits, such as those of watches.
 //
 //   TimedWait wait(runtime, changed, deadline);
 //   const Result<> woken = co_await wait;  // notified, or fails with timeout or cancelled

@@ -1,9 +1,9 @@
-// TlsContext: credentials made ready for OpenSSL; TlsContexts: the ones in use, so that PEM is
-// parsed only when credentials change and a reload costs nothing otherwise.
+// TlsContext: credentials loaded into an SSL_CTX. TlsContexts: a cache of those in use, so that PEM
+// is parsed only when credentials change.
 //
-// TLS 1.2 and 1.3, AEAD ciphers with forward secrecy only, AES-128-GCM preferred. A server asks for
-// a client certificate when it has a CA to judge it by, and lets the handshake succeed whatever the
-// verdict: PeerInfo::certificate_trusted says it. A client insists on chain and name.
+// TLS 1.2 and 1.3, AEAD ciphers with forward secrecy only, AES-128-GCM preferred. A server with a
+// trusted CA asks for a client certificate and completes the handshake even if that does not
+// verify; PeerInfo::certificate_trusted has the verdict. A client verifies chain and name.
 #pragma once
 
 #include <openssl/ssl.h>

@@ -1,5 +1,5 @@
-// TlsStream: TLS spoken by OpenSSL directly on the socket. A BIO of our own hands OpenSSL's buffers
-// to send and recv, so encryption adds no copy, and uses what the loop knows about the socket, so
+// TlsStream: TLS by OpenSSL directly on the socket. Its own BIO passes OpenSSL's buffers to send
+// and recv, so encryption adds no copy, and uses the loop's knowledge of the socket's readiness, so
 // an idle connection costs no failing system call. Idle connections hold no record buffers.
 #pragma once
 
@@ -53,7 +53,7 @@ class TlsStream final : public Stream {
   SSL* ssl_ = nullptr;
   PeerInfo peer_;
   bool established_ = false;
-  bool broken_ = false;          // nothing more may be sent, not even a goodbye
+  bool broken_ = false;          // nothing more may be sent, not even close_notify
   bool record_pending_ = false;  // a record is half sent
 };
 

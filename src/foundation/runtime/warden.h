@@ -4,10 +4,9 @@
 // the rest: at the latest when the program exits, when the warden is told to stop, or when the
 // thread that started it ends.
 //
-// Why a process: only the kernel knows what a program started, and tells it apart from what other
-// programs started only by a parent of its own. A PID namespace would do the same, but process
-// numbers would mean something else in it (`ip link set NAME netns PID`); a cgroup needs a tree of
-// cgroups that one may write to.
+// Why a process: only the kernel knows a program's descendants, and it tells them from those of
+// other programs only by a separate subreaper. A PID namespace would do, too, but process ids would
+// mean something else in it (`ip link set NAME netns PID`); a cgroup needs a writable cgroup tree.
 //
 // Used by EpollProcesses only.
 #pragma once
@@ -21,15 +20,15 @@
 
 namespace fairlead::runtime {
 
-// The last thing that a warden says, in one write.
+// A warden's report, its last write to the pipe.
 struct WardenReport {
   int start_error = 0;       // errno, if the program could not be started; then the rest is empty
   int status = 0;            // of the program, as waitpid tells it
-  bool left_behind = false;  // the kernel did not tell what is left, or let nobody kill it
+  bool left_behind = false;  // descendants could not be listed or killed
 };
 
-// The program's outputs go to these; `report` is a pipe for the WardenReport. Gives the number of
-// the warden, a child of this process; stop_warden() makes it end the program.
+// The program's outputs go to these descriptors; `report` is a pipe for the WardenReport. Returns
+// the process id of the warden, a child of this process; stop_warden() makes it kill the program.
 Result<pid_t> start_warden(const std::vector<std::string>& arguments, int output, int errors,
                            int report);
 void stop_warden(pid_t warden);

@@ -30,8 +30,8 @@ struct JsonParseOptions {
   std::size_t max_depth = 100;
   std::size_t max_bytes = 16 << 20;
   boost::json::storage_ptr memory{};  // of the value; default: the heap
-  // Dotted paths of members that are read over: they must be well-formed, but are not in the value.
-  // For who needs little of a large object. Duplicate fields are then not looked for.
+  // Dotted paths of members to skip: they must be well-formed, but are not in the value. For
+  // callers that need little of a large object. Duplicate fields are then not detected.
   std::span<const std::string_view> skip{};
 };
 

@@ -1,5 +1,5 @@
 // The OVSDB protocol (RFC 7047) as values: JSON-RPC messages on a stream, transactions, and the
-// updates of a monitor, in their first form and in Open vSwitch's second one (update2).
+// updates of a monitor.
 //
 // Pure. What comes from a peer is refused with corrupt when it is not of the form it should have.
 // The client over a real stream is node/fabric/ovs/ovsdb_client.h.

@@ -1,6 +1,6 @@
 // Fabric: what carries virtual networks on one host. The agent says what the host should carry
 // (Desired); a fabric observes what exists, plans the smallest list of changes by a pure function
-// of its own, and applies it. Implementations: ovs/ (Open vSwitch), linux/ (kernel only) and
+// of its own, and applies it. Implementations: ovs/ (Open vSwitch), vxlan/ (kernel only) and
 // LogFabric.
 //
 // What every fabric promises, seen from outside:
@@ -10,13 +10,13 @@
 //   2. A station reaches exactly the stations of its VNI, on this host and on others, by unicast.
 //      ARP and neighbour solicitation are answered on this host from what is desired; no broadcast,
 //      multicast or unknown unicast leaves it.
-//   3. What a local station sends with another source MAC, ARP sender, IPv4 or IPv6 source than its
-//      own is dropped; so is what another host sends in its tunnel as a station that is not behind
-//      it or with an address that is not that station's. Nobody but this host itself says who a
-//      neighbour is: neighbour discovery goes from no station to another.
+//   3. A packet of a local station whose source MAC, ARP sender, IPv4 or IPv6 source is not its own
+//      is dropped; so is a packet from a tunnel whose source is not a station behind that host or
+//      not that station's address. ARP and neighbour discovery never pass from station to station:
+//      only this host answers them.
 //   4. Traffic never depends on the agent: it goes on when the agent is stopped, killed or cut off.
-//   5. A new process adopts what an earlier one made, without cutting traffic. Things of others on
-//      this host are left alone.
+//   5. A new process adopts what an earlier one made, without cutting traffic. Interfaces and flows
+//      that are not Fairlead's are left alone.
 //
 // All calls run on the loop of the Runtime that the fabric was made with, one call at a time.
 #pragma once

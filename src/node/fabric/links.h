@@ -21,9 +21,9 @@ struct nl_msg;
 
 namespace fairlead::fabric {
 
-// Who makes an interface. The kernel keeps it with the interface from the first moment on (as its
-// group), before there is an alias: so that nobody takes what another is still making for a
-// leftover.
+// Which fabric made an interface. It is the interface's group, which is set when the interface is
+// created, before it has an alias: so one fabric never mistakes an interface that another is still
+// making for a leftover.
 enum class Maker : std::uint32_t { other = 0, vxlan = 0x666c6b01, ovs = 0x666c6b02 };
 
 struct Link {

@@ -1,6 +1,5 @@
-// Who has which address of which network, as the watch tells it: finds an address that two
-// attachments have at the same time. Exact, because a watch shows changes in the order in which
-// they happened. Pure.
+// AddressLedger: which attachment has which address, from a watch; finds an address that two
+// attachments have at the same time. Exact, because a watch shows changes in order. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,9 @@
 // IPLock: the record that one address of one virtual network is taken.
 //
 // Its name is the address, so that an address cannot be taken twice: creating the lock is taking
-// the address. It is owned by the NetworkAttachment that holds the address and never changes.
+// the address. It is owned by the NetworkAttachment that holds the address. Its spec never changes;
+// its labels and annotations do while the address is idle or in quarantine
+// (features/networks/ipam/network_index.h).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Backup and restore, for every store, in one format (backup_format.h).
+// Backup and restore, for every store, in one format (format.h).
 //
 //   back_up        any Store → file, while it serves: pages of one revision, so it is consistent
 //   verify_backup  reads a file to its end and checks it
@@ -7,8 +7,8 @@
 //
 // A restored store continues at a revision far beyond that of the backup (restored_revision.h),
 // with everything before compacted: clients have seen revisions that the backup knows nothing of,
-// and must not take new changes for those. They get 410 Gone once and list again. Whoever loads a
-// backup into an EtcdStore opens it with that revision as EtcdOptions::seen.
+// and must not mistake new changes for those. They get 410 Gone once and list again. To load a
+// backup into an EtcdStore, open it with that revision as EtcdOptions::seen.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
 #include "api/store/etcd/group.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "api/store/etcd/client.h"
@@ -27,15 +29,15 @@ class Messages {
   }
   const etcd::TxnGroupRequest& each() const { return group_; }
 
-  // All of them as one. What many compare, such as their namespace, is compared once.
+  // All of them as one. What many compare alike, such as the revision of their namespace, is
+  // compared once.
   etcd::TxnRequest together() const {
     etcd::TxnRequest all;
-    std::unordered_set<std::string_view> compared;
+    std::set<std::tuple<std::string_view, etcd::Compare::Result, std::int64_t>> asked;
     for (const etcd::TxnRequest& one : group_.transactions) {
       for (const etcd::Compare& compare : one.compares) {
-        // Two may compare a key with different revisions: then neither is left out.
-        const bool exists = compare.result == etcd::Compare::Result::greater;
-        if (!exists || compared.insert(compare.key).second) all.compares.push_back(compare);
+        if (asked.emplace(compare.key, compare.result, compare.operand).second)
+          all.compares.push_back(compare);
       }
       all.success.insert(all.success.end(), one.success.begin(), one.success.end());
     }
@@ -92,7 +94,8 @@ bool EtcdGroup::add(const Transaction& transaction) {
   transactions_.push_back(&transaction);
   first_positions_.push_back(positions_);
   positions_ += static_cast<std::uint32_t>(transaction.operations.size());
-  compares_ += transaction.compares.size();
+  for (const Compare& compare : transaction.compares)
+    compares_.emplace(compare.key, compare.modified);
   bytes_ += bytes;
   return true;
 }
@@ -115,7 +118,7 @@ bool EtcdGroup::depends(const Transaction& transaction) const {
 }
 
 bool EtcdGroup::may_go_together() const {
-  return size() == 1 || (compares_ <= kMaxOperations && positions_ <= kMaxOperations);
+  return size() == 1 || (compares_.size() <= kMaxOperations && positions_ <= kMaxOperations);
 }
 
 std::string EtcdGroup::request(Form form) const {

@@ -16,9 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "api/store/etcd/keys.h"
@@ -64,7 +66,7 @@ class EtcdGroup {
   std::vector<const Transaction*> transactions_;
   std::vector<std::uint32_t> first_positions_;
   std::uint32_t positions_ = 0;
-  std::size_t compares_ = 0;
+  std::set<std::pair<std::string_view, Revision>> compares_;  // different ones
   std::size_t bytes_ = 0;
   std::unordered_set<std::string_view> compared_;
   std::unordered_set<std::string_view> changed_;

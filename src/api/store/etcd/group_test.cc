@@ -97,11 +97,11 @@ TEST(EtcdGroup, PositionsGoThroughTheGroup) {
   EXPECT_EQ((*outcomes)->at(1)->position, 2U);
 }
 
-// Together: all compares and changes in one, what several want to exist once; all or nothing.
+// Together: all compares and changes in one, the same compare of several once; all or nothing.
 TEST(EtcdGroup, TogetherIsOneTransaction) {
   const EtcdKeys keys("/r/");
   Transaction a = create("a", 2), b = create("b");
-  for (Transaction* one : {&a, &b}) one->compares.push_back({"namespace", Compare::kExists});
+  for (Transaction* one : {&a, &b}) one->compares.push_back({"namespace", 17});
   EtcdGroup group(keys);
   ASSERT_TRUE(group.add(a) && group.add(b));
   ASSERT_TRUE(group.may_go_together());

@@ -1,6 +1,6 @@
-// EtcdHistory: which history of etcd a server is looking at. EtcdClient lets it examine every
-// connection before anything else goes over it: whoever restores etcd starts new processes, so
-// there is no other moment at which the history can have become another one.
+// EtcdHistory: detects that etcd was restored. EtcdClient lets it examine every connection before
+// anything else goes over it: a restore starts new etcd processes, so the history can change only
+// together with the connection.
 //
 // When it has, the server begins a new epoch (EtcdEpoch) by a transaction on the record that etcd
 // keeps of it. Of several servers that find out at once one succeeds, and all go by its record.

@@ -126,7 +126,7 @@ void Agent::replaced(const Source& source, std::vector<Attachment> all, std::uin
 // Once, when it gets out of reach. It is then not desired, so the fabric drops it, and nobody waits
 // for more.
 void Agent::warn_of_reach(const Attachment& attachment) const {
-  if (!attachment.out_of_reach) return;
+  if (!attachment.out_of_reach || own_.contains(attachment.uid)) return;
   const Attachment* before = view_.find(attachment.uid);
   if (before && before->out_of_reach) return;
   log::warning("attachment out of reach: its host is of another address family than this one",

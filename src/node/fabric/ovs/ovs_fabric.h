@@ -43,7 +43,7 @@ struct OvsOptions {
       0;  // of attachments; 0: what tunnels leave of that of the interface with local_ip
 };
 
-// Marks the fabric busy for as long as it lives; then tells who waits for that.
+// Marks the fabric busy as long as it lives; then notifies those that wait until it is idle.
 class Busy {
  public:
   Busy(int& count, runtime::Signal& idle) : count_(count), idle_(idle) { ++count_; }

@@ -69,16 +69,16 @@ struct PortPlan {
 PortPlan plan_ports(const Desired& desired, std::span<const std::string> ids,
                     const Observed& observed);
 
-// A number to ask for, for each that was not asked one for yet: nobody else has it, nor do flows
-// speak of it. They come from the half that the switch leaves to others when it chooses by itself;
-// whoever gets none of them takes what it chooses.
+// The port number to request for each port without a request so far: one that no port has and no
+// flow refers to. Numbers come from the half that the switch does not use for its own choices; when
+// they are used up, the switch chooses.
 struct NumberPlan {
   std::map<std::string, std::int64_t, std::less<>> asked;
   std::int64_t last_asked = 0;
 };
 NumberPlan plan_numbers(std::span<const std::string> ids, const Observed& observed);
 
-// All flows of one cookie go and these come, at once.
+// Replaces all flows of one cookie by these, atomically.
 struct FlowChange {
   std::string id;  // empty: nobody's
   std::uint64_t cookie = 0;
@@ -86,7 +86,7 @@ struct FlowChange {
   std::vector<wire::openflow::Flow> add;
   bool operator==(const FlowChange&) const = default;
 };
-// Local stations whose port has no number, and was asked none for, are passed over.
+// Local stations whose port has no number yet, and for which none was requested, are left out.
 std::vector<FlowChange> plan_flows(const Desired& desired, std::span<const std::string> ids,
                                    const Observed& observed, std::uint32_t tunnel);
 // Of these only the stations of which the switch has no flow at all: theirs take nobody's place.
