@@ -237,7 +237,10 @@ Task<void> AddressController::handle(std::vector<std::string> keys) {
       batch.push_back(std::move(assignment));
       attachments.push_back(key);
     } else {
-      if (assignment) no_longer_waits(assignment->subnet, key);
+      if (assignment) {
+        no_longer_waits(assignment->subnet, key);
+        wake_one(assignment->subnet);  // it does not take the address that it was woken for
+      }
       finish(key, {});
     }
   }
