@@ -358,6 +358,28 @@ TEST(Addresses, SmallBlocksAreUsedUp) {
   }
 }
 
+// A freed address goes to an attachment that waits, also past those that waited before it and have
+// got one meanwhile.
+TEST(Addresses, AFreedOnePassesThoseThatHaveOne) {
+  Networks server;
+  const std::string subnet = fmt::format("{}/subnets/s", kOurs);
+  const auto address = [&server](std::string_view name) {
+    return server.ask("admin", "GET", fmt::format("{}/networkattachments/{}", kOurs, name))
+        ->at("status.ipv4");
+  };
+  server.subnet("s", "10.0.0.4/31");
+  for (const char* name : {"a", "b", "c", "d"}) server.attach(name, "n1");
+  EXPECT_EQ(address("c") + address("d"), "");
+  EXPECT_EQ(server.ask("admin", "DELETE", subnet)->status, 200);
+  server.runtime.advance(1s);
+  server.subnet("s", "10.0.0.4/30");  // just enough for the four
+  for (const char* name : {"a", "b", "c", "d"}) EXPECT_NE(address(name), "") << name;
+  server.attach("e", "n1");
+  EXPECT_EQ(address("e"), "");
+  server.detach("a");
+  EXPECT_NE(address("e"), "");
+}
+
 // An attachment to a node that nobody knows says so; the node's agent takes that back, and what an
 // agent said stays.
 TEST(Addresses, UnknownNodesAreTold) {
