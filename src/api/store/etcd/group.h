@@ -9,7 +9,7 @@
 // before it would end; where that one fails, its positions stay unused.
 //
 // A group goes in one of two forms. Together: one flat transaction of all compares and all changes,
-// which costs etcd a third less, and of which nothing is carried out if one compare does not hold.
+// which costs etcd less, and of which nothing is carried out if one compare does not hold.
 // Each: a transaction of transactions, each of which succeeds or fails by itself.
 #pragma once
 
