@@ -264,6 +264,18 @@ TEST(Watches, WhatNobodyReadsIsBoundedTogether) {
   }
 }
 
+// Small events are joined, into pieces that an HTTP/2 stream always takes.
+TEST(Watches, JoinedEventsFitAStream) {
+  World world({}, 4 << 20);
+  for (int i = 0; i < 40; ++i) world.put("small-" + std::to_string(i), 5 << 10);
+  Watcher& watcher = world.add_watcher();
+  watcher.client.most_waiting = 1 << 20;
+  world.begin(watcher);
+  EXPECT_GT(watcher.client.waiting.size(), 4u);
+  EXPECT_LT(watcher.client.waiting.size(), 20u);
+  for (const Bytes& piece : watcher.client.waiting) EXPECT_LE(piece.size(), 64u << 10);
+}
+
 // A watch that waits for room ends with the server, at its time limit, and when it waits in vain.
 TEST(Watches, EndWhileTheyWaitForRoom) {
   enum class By { server, time, patience };
