@@ -59,8 +59,10 @@ def read_modules(complain):
             words = match.group(1).split()
             line = text.count("\n", 0, match.start(1)) + 1
             module = Module(words[0], file, line)
-            if module.name != file.parent.name:
-                complain(file, line, f"module {module.name} must be called {file.parent.name}")
+            # Features have parts of the same kind (node, …), so a part's name may begin with its feature's.
+            names = [file.parent.name] + ([f"{module.feature}_{file.parent.name}"] if module.feature else [])
+            if module.name not in names:
+                complain(file, line, f"module {module.name} must be called {' or '.join(names)}")
             keyword = ""
             for word in words[1:]:
                 if word in KEYWORDS:

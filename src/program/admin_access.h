@@ -12,7 +12,4 @@ namespace fairlead::program {
 Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
                                                      const std::string& folder);
 
-// The host:port of "https://host:port".
-Result<runtime::Endpoint> endpoint_of_url(const std::string& url);
-
 }  // namespace fairlead::program

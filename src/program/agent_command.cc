@@ -12,7 +12,6 @@
 #include "program/agent_run.h"
 #include "program/announce.h"
 #include "program/commands.h"
-#include "program/fabric_choice.h"
 #include "program/host_claim.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
@@ -23,34 +22,31 @@ namespace {
 constexpr const char* kClaims = "/run/fairlead/agents.lock";
 constexpr std::string_view kProgram = "fairlead agent";
 
-void tell_ready(AgentProgram& program, const std::string& fabric) {
-  const std::optional<runtime::Endpoint> at = program.metrics_address();
+void tell_ready(const agent::NodeAgent& agent, const std::string& fabric) {
+  const std::optional<runtime::Endpoint> at = agent.metrics_address();
   const std::string metrics = at ? "http://" + at->to_string() + "/metrics" : "none";
-  const std::size_t attachments = program.agent().view().local_count();
+  const auto* networks = dynamic_cast<const networks::NetworksNode*>(agent.feature("networks"));
+  const std::size_t attachments = networks ? networks->view().local_count() : 0;
   announce(kProgram,
            ", fabric " + fabric + ", " + std::to_string(attachments) +
                " attachments here, metrics " + metrics,
            {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
 }
 
-Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config, AgentFlags flags) {
-  const FabricChoice choice{.name = flags.fabric,
-                            .host = config.agent.host,
-                            .ovs_run_dir = flags.ovs_run_dir,
-                            .ovs_datapath = flags.ovs_datapath,
-                            .mtu = flags.mtu};
-  FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric, make_fabric(runtime, choice));
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config) {
+  FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric,
+            networks::make_fabric(runtime, config.fabric));
   runtime::EpollProcesses processes(runtime);
   StopRequest stop;
   runtime::Scope scope(runtime);
   scope.spawn(ask_at_signals(runtime, stop));
-  AgentSurroundings surroundings{
-      .processes = processes,
-      .fabric = *fabric,
-      .tell_ready = [&flags](AgentProgram& program) { tell_ready(program, flags.fabric); },
-      .give_back_memory = give_back_memory};
+  config.agent.give_back_memory = give_back_memory;
+  std::vector<agent::FeaturePlan> features{networks::networks_feature(
+      std::move(config.networks), {.fabric = *fabric, .processes = processes})};
+  const std::string name = config.fabric.name;
+  const auto told = [name](const agent::NodeAgent& agent) { tell_ready(agent, name); };
   Result<> outcome =
-      co_await run_agent(runtime, std::move(config), flags, std::move(surroundings), stop);
+      co_await run_agent(runtime, std::move(config.agent), std::move(features), told, stop);
   co_await scope.close();
   co_return outcome;
 }
@@ -69,8 +65,7 @@ int run(const AgentFlags& flags) {
   if (claim && !*claim) return report_failure(kProgram, claim->error());
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
     return report_failure(kProgram, caught.error());
-  const Result<> outcome =
-      runtime.run_until_complete(run_process(runtime, std::move(*config), flags));
+  const Result<> outcome = runtime.run_until_complete(run_process(runtime, std::move(*config)));
   if (!outcome) return report_failure(kProgram, outcome.error());
   return 0;
 }
@@ -105,7 +100,7 @@ void add_agent_command(CLI::App& app, int& exit_status) {
           "--fabric", flags->fabric,
           "What carries the networks: vxlan (the kernel alone), ovs (Open vSwitch), or log, which "
           "makes nothing and only says what it was asked for")
-      ->check(CLI::IsMember(fabric_names()))
+      ->check(CLI::IsMember(networks::fabric_names()))
       ->capture_default_str();
   command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
   command->add_option("--join-dir", flags->join_dir,

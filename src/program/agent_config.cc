@@ -1,11 +1,9 @@
 #include "program/agent_config.h"
 
-#include <filesystem>
-
+#include "api/apiserver/version.h"
+#include "api/identity/user.h"
 #include "foundation/base/host_address.h"
-#include "program/admin_access.h"
-#include "program/join_files.h"
-#include "program/node_info.h"
+#include "node/agent/node_info.h"
 #include "tools/bench/settings.h"
 
 namespace fairlead::program {
@@ -20,34 +18,29 @@ Result<Duration> positive_duration(const std::string& flag, const std::string& t
   return duration;
 }
 
-Result<identity::ClientConfig> read_kubeconfig(runtime::Files& files, const std::string& path) {
-  const auto read = [&files](const std::string& name) { return files.read(name); };
-  FL_TRY(const std::string text, read(path));
-  FL_TRY(const identity::Kubeconfig parsed, identity::parse_kubeconfig(text));
-  return identity::resolve(parsed, "", std::filesystem::path(path).parent_path().string(), read);
-}
-
-// What `fairlead join` left in its folder: who we are, and every server it was told of.
-Result<> read_membership(runtime::Files& files, const std::string& folder, AgentConfig& config) {
-  JoinFiles joined(files, folder);
-  if (Result<std::string> there = files.read(joined.path("node.crt")); !there)
-    return fail(there.error().code, joined.path("node.crt") + ": run `fairlead join` first");
-  FL_TRY(const identity::PrivateKey key, joined.key());
-  FL_TRY(const std::optional<Membership> membership, joined.read(key));
-  if (!membership) return fail(Code::invalid, folder + " is not a complete membership");
-  FL_TRY(config.api, read_kubeconfig(files, joined.path("node.kubeconfig")));
-  if (config.agent.node.empty()) config.agent.node = membership->node;
-  if (config.agent.node != membership->node)
-    return fail(Code::invalid, folder + " is that of node " + membership->node);
-  for (const std::string& url : membership->servers) {
-    if (url == config.api.server) continue;
-    FL_TRY(runtime::Endpoint server, endpoint_of_url(url));
-    config.further_servers.push_back(std::move(server));
-  }
+// Who this node is, and its way to the API.
+Result<> read_credentials(const AgentFlags& flags, runtime::Files& files,
+                          agent::AgentOptions& options) {
+  if (flags.kubeconfig.empty() == flags.join_dir.empty())
+    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given");
+  options.node = flags.node;
+  options.credentials = {.kubeconfig = flags.kubeconfig, .join_dir = flags.join_dir};
+  Result<agent::ApiAccess> access = agent::read_access(files, options.credentials);
+  if (!access)
+    return fail(std::move(access).error().context(
+        flags.join_dir.empty() ? "--kubeconfig " + flags.kubeconfig : "--join-dir"));
+  const std::string& joined_as = access->joined_as;
+  if (options.node.empty()) options.node = joined_as;
+  if (!joined_as.empty() && options.node != joined_as)
+    return fail(Code::invalid, "--join-dir: " + flags.join_dir + " is that of node " + joined_as);
+  options.api = std::move(*access);
+  if (options.node.empty()) return fail(Code::invalid, "--node: the node's name must be given");
+  if (!identity::is_node_name(options.node))
+    return fail(Code::invalid, "--node " + options.node + ": is not a valid node name");
   return {};
 }
 
-Result<> check_hooks(const AgentFlags& flags, agent::HookLimits& limits) {
+Result<> check_hooks(const AgentFlags& flags, networks::HookLimits& limits) {
   for (const std::string& program : flags.allowed_programs) {
     if (!program.starts_with('/'))
       return fail(Code::invalid, "--allowed-program " + program + ": must be an absolute path");
@@ -66,7 +59,6 @@ Result<> check_hooks(const AgentFlags& flags, agent::HookLimits& limits) {
 
 Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) {
   AgentConfig config;
-  config.agent.node = flags.node;
   if (flags.host_ip.empty())
     return fail(Code::invalid,
                 "--host-ip: needed, the address that other nodes send tunnelled packets to");
@@ -74,28 +66,21 @@ Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) 
   if (!host) return fail(host.error().context("--host-ip " + flags.host_ip));
   if (const std::string_view problem = host_address_problem(*host); !problem.empty())
     return fail(Code::invalid, "--host-ip " + flags.host_ip + ": " + std::string(problem));
-  config.agent.host = *host;
-  if (flags.kubeconfig.empty() == flags.join_dir.empty())
-    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given");
-  if (!flags.join_dir.empty()) {
-    if (Result<> joined = read_membership(files, flags.join_dir, config); !joined)
-      return fail(std::move(joined).error().context("--join-dir"));
-  } else {
-    Result<identity::ClientConfig> api = read_kubeconfig(files, flags.kubeconfig);
-    if (!api) return fail(std::move(api).error().context("--kubeconfig " + flags.kubeconfig));
-    config.api = std::move(*api);
-  }
-  if (config.agent.node.empty())
-    return fail(Code::invalid, "--node: the node's name must be given");
-  if (!identity::is_node_name(config.agent.node))
-    return fail(Code::invalid, "--node " + config.agent.node + ": is not a valid node name");
-  config.agent.info = read_node_info(files);
-  FL_CHECKED(check_hooks(flags, config.agent.hooks));
-  FL_TRY(config.agent.audit_interval, positive_duration("--audit-interval", flags.audit_interval));
+  FL_CHECKED(read_credentials(flags, files, config.agent));
+  config.agent.host = config.networks.host = *host;
+  config.agent.info = agent::read_node_info(files, apiserver::kVersion);
+  FL_CHECKED(check_hooks(flags, config.networks.hooks));
+  FL_TRY(config.networks.audit_interval,
+         positive_duration("--audit-interval", flags.audit_interval));
+  config.fabric = {.name = flags.fabric,
+                   .host = *host,
+                   .ovs_run_dir = flags.ovs_run_dir,
+                   .ovs_datapath = flags.ovs_datapath,
+                   .mtu = flags.mtu};
   if (!flags.metrics_listen.empty() && flags.metrics_listen != "none") {
     Result<runtime::Endpoint> at = runtime::Endpoint::parse(flags.metrics_listen);
     if (!at) return fail(std::move(at).error().context("--metrics-listen " + flags.metrics_listen));
-    config.metrics_listen = std::move(*at);
+    config.agent.metrics_listen = std::move(*at);
   }
   return config;
 }

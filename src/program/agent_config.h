@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "program/agent_program.h"
+#include "features/networks/node/fabric_choice.h"
+#include "features/networks/node/networks_node.h"
+#include "node/agent/node_agent.h"
 
 namespace fairlead::program {
 
@@ -27,6 +29,12 @@ struct AgentFlags {
   std::string lock_file;
   std::string log_format = "text";
   std::string log_level = "info";
+};
+
+struct AgentConfig {
+  agent::AgentOptions agent;
+  networks::NetworksOptions networks;
+  networks::FabricChoice fabric;
 };
 
 // Reads the credentials, too.

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "api/client/rest_client.h"
+#include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "api/store/backup/file.h"
 #include "foundation/http/client.h"
@@ -53,7 +54,7 @@ Task<Result<store::BackupSummary>> receive(runtime::Runtime& runtime, http::Clie
 Task<Result<store::BackupSummary>> download_backup(runtime::Runtime& runtime, std::string folder,
                                                    std::string file) {
   FL_CO_TRY(const identity::ClientConfig config, read_admin_kubeconfig(runtime, folder));
-  FL_CO_TRY(const runtime::Endpoint server, endpoint_of_url(config.server));
+  FL_CO_TRY(const runtime::Endpoint server, client::endpoint_of_url(config.server));
   http::ClientOptions options{.endpoints = {server}};
   options.tls = std::make_shared<identity::SwappableTls>(runtime::TlsCredentials{
       .trusted_ca = config.ca, .server_name = server.host, .alpn = {"h2", "http/1.1"}});

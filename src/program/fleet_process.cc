@@ -4,16 +4,17 @@
 #include <memory>
 
 #include "api/apiserver/join_service.h"
+#include "api/apiserver/version.h"
 #include "api/client/rest_client.h"
+#include "features/networks/node/networks_node.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/epoll_processes.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
+#include "node/agent/node_agent.h"
+#include "node/agent/node_info.h"
 #include "node/fabric/log_fabric.h"
-#include "program/admin_access.h"
-#include "program/agent_config.h"
-#include "program/agent_program.h"
-#include "program/join_client.h"
+#include "node/join/join_client.h"
 #include "tools/bench/target.h"
 
 namespace fairlead::program {
@@ -55,7 +56,7 @@ class FleetProcess {
  private:
   struct Member {
     fabric::LogFabric fabric{{.say = false}};
-    std::unique_ptr<AgentProgram> program;
+    std::unique_ptr<agent::NodeAgent> agent;
   };
 
   Task<Result<>> make_token(std::string ca) {
@@ -75,28 +76,34 @@ class FleetProcess {
   Task<Result<>> start(std::size_t index) {
     const std::string& node = share_.nodes[index];
     const std::string folder = share_.folder + "/" + node;
-    JoinClient join(runtime_,
-                    {.servers = {server_}, .token = token_, .node = node, .folder = folder},
-                    [](const std::string& text) { log::info("join", {{"told", text}}); });
-    const Result<JoinOutcome> joined = co_await join.run();
+    join::JoinClient join(runtime_,
+                          {.servers = {server_}, .token = token_, .node = node, .folder = folder},
+                          [](const std::string& text) { log::info("join", {{"told", text}}); });
+    const Result<join::JoinOutcome> joined = co_await join.run();
     if (!joined) co_return fail(joined.error().context("join " + node));
     ++mine_.joined;
-    const auto host = static_cast<std::uint32_t>(kHosts + 1 + share_.first + index);
-    AgentFlags flags;
-    flags.host_ip = Ip::v4(host).to_string();
-    flags.join_dir = folder;
-    flags.metrics_listen = "none";
-    FL_CO_TRY(AgentConfig config, check_flags(flags, runtime_.files()));
-    config.agent.carried = [this](const agent::Attachment& attachment) {
+    FL_CO_TRY(agent::AgentOptions options, options_of(index, folder));
+    networks::NetworksOptions networks{.host = *options.host};
+    networks.carried = [this](const networks::Attachment& attachment) {
       if (!attachment.local) board_.carried(share_.process, attachment.name(), runtime_.now());
     };
     Member& member = members_[index];
-    FL_CO_TRY(member.program,
-              AgentProgram::open(runtime_, processes_, member.fabric, std::move(config)));
-    running_.spawn(member.program->run());
-    FL_CO_CHECKED(co_await member.program->agent().wait_ready());
+    std::vector<agent::FeaturePlan> features{networks::networks_feature(
+        std::move(networks), {.fabric = member.fabric, .processes = processes_})};
+    FL_CO_TRY(member.agent, agent::NodeAgent::open(runtime_, std::move(options), features));
+    running_.spawn(member.agent->run());
+    FL_CO_CHECKED(co_await member.agent->wait_ready());
     ++mine_.ready;
     co_return Result<>{};
+  }
+
+  Result<agent::AgentOptions> options_of(std::size_t index, const std::string& folder) {
+    agent::AgentOptions options;
+    options.node = share_.nodes[index];
+    options.host = Ip::v4(static_cast<std::uint32_t>(kHosts + 1 + share_.first + index));
+    options.info = agent::read_node_info(runtime_.files(), apiserver::kVersion);
+    FL_TRY(options.api, agent::read_access(runtime_.files(), {.join_dir = folder}));
+    return options;
   }
 
   Task<Result<>> remove(std::size_t index) {
