@@ -1,94 +1,87 @@
 #include "program/agent_config.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+
 #include "api/apiserver/version.h"
-#include "api/identity/user.h"
-#include "foundation/base/host_address.h"
+#include "features/networks/node/networks_settings.h"
 #include "node/agent/node_info.h"
-#include "tools/bench/settings.h"
 
 namespace fairlead::program {
 namespace {
 
-constexpr std::size_t kMostOutput = 64 << 10;
-
-Result<Duration> positive_duration(const std::string& flag, const std::string& text) {
-  Result<Duration> duration = bench::parse_duration(text);
-  if (!duration) return fail(std::move(duration).error().context(flag));
-  if (*duration <= Duration::zero()) return fail(Code::invalid, flag + ": must be positive");
-  return duration;
+template <class T>
+std::optional<Json> json_of(const std::optional<T>& value) {
+  return value ? std::optional<Json>(Json(*value)) : std::nullopt;
 }
 
-// Who this node is, and its way to the API.
-Result<> read_credentials(const AgentFlags& flags, runtime::Files& files,
-                          agent::AgentOptions& options) {
-  if (flags.kubeconfig.empty() == flags.join_dir.empty())
-    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given");
-  options.node = flags.node;
-  options.credentials = {.kubeconfig = flags.kubeconfig, .join_dir = flags.join_dir};
-  Result<agent::ApiAccess> access = agent::read_access(files, options.credentials);
-  if (!access)
-    return fail(std::move(access).error().context(
-        flags.join_dir.empty() ? "--kubeconfig " + flags.kubeconfig : "--join-dir"));
-  const std::string& joined_as = access->joined_as;
-  if (options.node.empty()) options.node = joined_as;
-  if (!joined_as.empty() && options.node != joined_as)
-    return fail(Code::invalid, "--join-dir: " + flags.join_dir + " is that of node " + joined_as);
-  options.api = std::move(*access);
-  if (options.node.empty()) return fail(Code::invalid, "--node: the node's name must be given");
-  if (!identity::is_node_name(options.node))
-    return fail(Code::invalid, "--node " + options.node + ": is not a valid node name");
-  return {};
+std::optional<Json> json_of(const std::optional<std::vector<std::string>>& values) {
+  if (!values) return std::nullopt;
+  JsonArray items;
+  for (const std::string& value : *values) items.emplace_back(value);
+  return Json(std::move(items));
 }
 
-Result<> check_hooks(const AgentFlags& flags, networks::HookLimits& limits) {
-  for (const std::string& program : flags.allowed_programs) {
-    if (!program.starts_with('/'))
-      return fail(Code::invalid, "--allowed-program " + program + ": must be an absolute path");
-    limits.allowed_programs.insert(program);
-  }
-  FL_TRY(limits.time, positive_duration("--hook-timeout", flags.hook_timeout));
-  if (flags.hook_output > kMostOutput)
-    return fail(Code::invalid, "--hook-output: at most " + std::to_string(kMostOutput));
-  limits.output = flags.hook_output;
-  if (flags.hooks_at_once < 1) return fail(Code::invalid, "--hooks-at-once: must be at least 1");
-  limits.at_once = flags.hooks_at_once;
-  return {};
+std::vector<agent::FlagValue> flag_values(const AgentFlags& flags) {
+  return {{"--node", "node", json_of(flags.node)},
+          {"--kubeconfig", "kubeconfig", json_of(flags.kubeconfig)},
+          {"--join-dir", "joinDir", json_of(flags.join_dir)},
+          {"--metrics-listen", "metricsListen", json_of(flags.metrics_listen)},
+          {"--admin-socket", "adminSocket", json_of(flags.admin_socket)},
+          {"--lock-file", "lockFile", json_of(flags.lock_file)},
+          {"--log-format", "log.format", json_of(flags.log_format)},
+          {"--log-level", "log.level", json_of(flags.log_level)},
+          {"--host-ip", "networks.host", json_of(flags.host_ip)},
+          {"--fabric", "networks.fabric", json_of(flags.fabric)},
+          {"--audit-interval", "networks.auditInterval", json_of(flags.audit_interval)},
+          {"--mtu", "networks.mtu", json_of(flags.mtu)},
+          {"--ovs-run-dir", "networks.ovs.runDir", json_of(flags.ovs_run_dir)},
+          {"--ovs-datapath", "networks.ovs.datapath", json_of(flags.ovs_datapath)},
+          {"--allowed-program", "networks.hooks.allowedPrograms", json_of(flags.allowed_programs)},
+          {"--hook-timeout", "networks.hooks.timeout", json_of(flags.hook_timeout)},
+          {"--hook-output", "networks.hooks.output", json_of(flags.hook_output)},
+          {"--hooks-at-once", "networks.hooks.atOnce", json_of(flags.hooks_at_once)}};
+}
+
+std::string own_host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return {};
+  std::string text = name;
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace
 
-Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files) {
+std::vector<agent::FeatureType> agent_features() { return {networks::networks_type()}; }
+
+Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) {
   AgentConfig config;
-  if (flags.host_ip.empty())
-    return fail(Code::invalid,
-                "--host-ip: needed, the address that other nodes send tunnelled packets to");
-  const Result<Ip> host = Ip::parse(flags.host_ip);
-  if (!host) return fail(host.error().context("--host-ip " + flags.host_ip));
-  if (const std::string_view problem = host_address_problem(*host); !problem.empty())
-    return fail(Code::invalid, "--host-ip " + flags.host_ip + ": " + std::string(problem));
-  FL_CHECKED(read_credentials(flags, files, config.agent));
-  config.agent.host = config.networks.host = *host;
-  config.agent.info = agent::read_node_info(files, apiserver::kVersion);
-  FL_CHECKED(check_hooks(flags, config.networks.hooks));
-  FL_TRY(config.networks.audit_interval,
-         positive_duration("--audit-interval", flags.audit_interval));
-  config.fabric = {.name = flags.fabric,
-                   .host = *host,
-                   .ovs_run_dir = flags.ovs_run_dir,
-                   .ovs_datapath = flags.ovs_datapath,
-                   .mtu = flags.mtu};
-  if (!flags.metrics_listen.empty() && flags.metrics_listen != "none") {
-    Result<runtime::Endpoint> at = runtime::Endpoint::parse(flags.metrics_listen);
-    if (!at) return fail(std::move(at).error().context("--metrics-listen " + flags.metrics_listen));
-    config.agent.metrics_listen = std::move(*at);
+  if (!flags.config.empty()) {
+    FL_TRY(config.file, agent::ConfigFile::read(files, flags.config));
   }
+  config.file.lay_over(flag_values(flags));
+  // Flags alone are about virtual networks.
+  if (flags.config.empty() && !config.file.has("networks"))
+    config.file.lay_over({{"", "networks", Json(JsonObject())}});
+  FL_TRY(config.plan, agent::plan_agent(config.file, agent_features()));
   return config;
 }
 
-std::string lock_path(const AgentFlags& flags, const std::string& node) {
-  if (!flags.lock_file.empty()) return flags.lock_file;
-  if (!flags.join_dir.empty()) return flags.join_dir + "/agent.lock";
-  return "/run/fairlead/agent-" + node + ".lock";
+Result<agent::AgentOptions> read_options(const AgentConfig& config, runtime::Files& files) {
+  const std::vector<agent::FeaturePlan>& features = config.plan.features;
+  FL_TRY(agent::AgentOptions options,
+         agent::agent_options(config.file, config.plan.settings, files, own_host_name()));
+  const bool all_need_api = std::ranges::all_of(features, &agent::FeaturePlan::needs_api);
+  if (!options.api && !features.empty() && all_need_api)
+    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given: " +
+                                   features.front().name + " needs an API");
+  if (const Json* host = wire::find(config.file.value(), "networks.host"))
+    if (Result<Ip> ip = Ip::parse(std::string(host->as_string()))) options.host = *ip;
+  options.info = agent::read_node_info(files, apiserver::kVersion);
+  return options;
 }
 
 }  // namespace fairlead::program

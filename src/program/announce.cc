@@ -3,9 +3,18 @@
 #include <cstdio>
 
 #include "foundation/base/log_line.h"
+#include "foundation/runtime/service_manager.h"
 #include "program/exit_status.h"
 
 namespace fairlead::program {
+namespace {
+
+// Whoever waits for it would otherwise not learn why it waits.
+void warn_of(const Result<>& told) {
+  if (!told) log::warning("service manager not told", {{"error", told.error().message}});
+}
+
+}  // namespace
 
 void set_up_log(const std::string& format, const std::string& level) {
   log::set_format(format == "json" ? log::Format::json : log::Format::text);
@@ -22,6 +31,11 @@ void announce(std::string_view program, const std::string& sentence, log::Fields
                                : ready + sentence + "\n";
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+  warn_of(runtime::ServiceManager::from_environment().ready("ready" + sentence));
+}
+
+void announce_stop(const std::string& why) {
+  warn_of(runtime::ServiceManager::from_environment().stopping("stopping: " + why));
 }
 
 int report_failure(std::string_view program, const Error& error) {

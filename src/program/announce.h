@@ -13,8 +13,11 @@ namespace fairlead::program {
 // --log-format and --log-level, before anything is said.
 void set_up_log(const std::string& format, const std::string& level);
 
-// On standard output, at once.
+// On standard output, at once; and to the service manager (sd_notify), if there is one.
 void announce(std::string_view program, const std::string& sentence, log::Fields fields);
+
+// To the service manager, if there is one: it ends, by its own will.
+void announce_stop(const std::string& why);
 
 // On standard error; returns the exit status.
 int report_failure(std::string_view program, const Error& error);

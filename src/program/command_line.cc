@@ -89,6 +89,7 @@ void build_commands(CLI::App& app, int& exit_status) {
   add_server_command(app, exit_status);
   add_join_command(app, exit_status);
   add_agent_command(app, exit_status);
+  add_why_command(app, exit_status);
   add_lab_command(app, exit_status);
   add_bench_command(app, exit_status);
   app.add_subcommand("version", "Prints the version and the commit it was built from.")

@@ -8,6 +8,7 @@
 #include "api/client/rest_client.h"
 #include "api/identity/kubeconfig.h"
 #include "foundation/runtime/runtime.h"
+#include "node/agent/checklist.h"
 
 namespace fairlead::agent {
 
@@ -27,6 +28,11 @@ struct ApiAccess {
 
 // REQUIRES: !from.empty(). Errors name the file.
 Result<ApiAccess> read_access(runtime::Files& files, const CredentialFiles& from);
+
+// For `fairlead agent --check`: can they be read, and is the certificate valid now? Changes
+// nothing. REQUIRES: !from.empty().
+void check_credentials(runtime::Files& files, const CredentialFiles& from, WallTime now,
+                       Checklist& checks);
 
 // Until cancelled: every hour the certificate in the join folder is renewed if that is due, and the
 // files are read again in any case, because somebody else may renew those of a kubeconfig.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "foundation/base/log.h"
+#include "foundation/wire/json.h"
 
 namespace fairlead::agent {
 namespace {
@@ -28,6 +29,12 @@ Result<std::unique_ptr<NodeAgent>> NodeAgent::open(runtime::Runtime& runtime, Ag
     FL_TRY(Door door, agent->open_door(*agent->options_.metrics_listen, agent->pages_));
     agent->metrics_address_ = door.listener->local();
     agent->doors_.push_back(std::move(door));
+  }
+  if (agent->options_.admin_socket) {
+    const runtime::Endpoint& at = *agent->options_.admin_socket;
+    Result<Door> door = agent->open_door(at, agent->admin_pages_);
+    if (!door) return fail(std::move(door).error().context("--admin-socket " + at.host));
+    agent->doors_.push_back(std::move(*door));
   }
   return agent;
 }
@@ -63,6 +70,7 @@ Result<> NodeAgent::make_features(const std::vector<FeaturePlan>& plans) {
                             .metrics = metrics_,
                             .pages = pages_,
                             .api = api_ ? &*api_->side : nullptr,
+                            .processes = options_.processes,
                             .readiness_changed = [this] { readiness_changed_.notify(); },
                             .make_room = options_.give_back_memory,
                             .work_ended = [this] { work_ended_.notify(); }};
@@ -104,6 +112,43 @@ void NodeAgent::add_pages() {
     if (!now.ready) return {.status = 503, .body = now.reason + "\n"};
     return {.body = "ok\n"};
   });
+  admin_pages_.add("/status", [this](std::string_view) { return status_page(); });
+  admin_pages_.add("/why/", [this](std::string_view question) { return why_page(question); });
+}
+
+Pages::Page NodeAgent::status_page() const {
+  JsonArray features;
+  for (const std::unique_ptr<NodeFeature>& feature : features_) {
+    const Readiness now = feature->readiness();
+    JsonArray kinds;
+    for (const std::string_view kind : feature->kinds()) kinds.emplace_back(kind);
+    features.push_back(JsonObject{{"name", feature->name()},
+                                  {"ready", now.ready},
+                                  {"reason", now.reason},
+                                  {"kinds", std::move(kinds)}});
+  }
+  const Json status = JsonObject{{"node", options_.node},
+                                 {"ready", readiness().ready},
+                                 {"api", api_ != nullptr},
+                                 {"refusal", refusal()},
+                                 {"features", std::move(features)}};
+  return {.body = wire::encode_json(status) + "\n", .type = "application/json"};
+}
+
+Pages::Page NodeAgent::why_page(std::string_view question) const {
+  const std::size_t slash = question.find('/');
+  const std::string_view kind = question.substr(0, slash);
+  const std::string_view object =
+      slash == std::string_view::npos ? std::string_view() : question.substr(slash + 1);
+  for (const std::unique_ptr<NodeFeature>& feature : features_) {
+    const std::vector<std::string_view> kinds = feature->kinds();
+    if (std::ranges::find(kinds, kind) == kinds.end()) continue;
+    const Result<Explanation> told = feature->why(kind, object);
+    if (told) return {.body = wire::encode_json(to_json(*told)) + "\n", .type = "application/json"};
+    return {.status = told.error().code == Code::invalid ? 400 : 404,
+            .body = told.error().message + "\n"};
+  }
+  return {.status = 404, .body = "no feature of this agent knows " + std::string(kind) + "s\n"};
 }
 
 Result<NodeAgent::Door> NodeAgent::open_door(const runtime::Endpoint& at, Pages& pages) {

@@ -38,6 +38,7 @@ struct AgentOptions {
   client::RestOptions rest{.user_agent = "fairlead-agent"};
   std::optional<runtime::Endpoint> metrics_listen;
   std::optional<runtime::Endpoint> admin_socket;
+  runtime::Processes* processes = nullptr;  // outlives the agent
   // Gives unused memory back to the system; called now and then.
   std::function<void()> give_back_memory = [] {};
 };
@@ -88,14 +89,16 @@ class NodeAgent {
   Result<> make_features(const std::vector<FeaturePlan>& plans);
   void add_pages();
   void add_metrics();
+  Pages::Page status_page() const;
+  Pages::Page why_page(std::string_view question) const;
   Result<Door> open_door(const runtime::Endpoint& at, Pages& pages);
   Task<void> stay_small();
 
   runtime::Runtime& runtime_;
   AgentOptions options_;
   metrics::Registry metrics_;
-  Pages pages_;        // for --metrics-listen
-  Pages admin_pages_;  // for the admin socket
+  Pages pages_;                 // for --metrics-listen
+  Pages admin_pages_{&pages_};  // for the admin socket
   std::unique_ptr<Api> api_;
   runtime::Signal readiness_changed_;
   runtime::Signal work_ended_;

@@ -4,6 +4,13 @@
 //
 // The contract
 //   name       one word, the same in configuration, logs and metrics.
+//   fields     (FeatureType) its part of the agent's file: one or several top-level fields, with
+//              types, defaults and descriptions.
+//   plan       (FeatureType) checks its part by rules that a schema cannot say, and names each
+//              field that breaks one. Pure.
+//   check      (FeaturePlan) for `fairlead agent --check`: what its host must have for it, looked
+//   at
+//              without changing anything.
 //   make       (FeaturePlan) from its checked configuration. Registers its metrics in
 //              context.metrics and its pages in context.pages; changes nothing on the host.
 //   run        until cancelled. A failure of the world (API, switch, peers) is not an end: it is
@@ -31,8 +38,12 @@
 
 #include "api/client/event_recorder.h"
 #include "api/client/rest_client.h"
+#include "api/resource/schema/field_error.h"
+#include "api/resource/schema/schema.h"
 #include "foundation/base/metrics.h"
+#include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
+#include "node/agent/checklist.h"
 #include "node/agent/explanation.h"
 #include "node/agent/heartbeat.h"
 #include "node/agent/pages.h"
@@ -58,6 +69,7 @@ struct NodeContext {
   metrics::Registry& metrics;
   Pages& pages;
   ApiSide* api = nullptr;
+  runtime::Processes* processes = nullptr;  // null: no programs can be run here
   std::function<void()> readiness_changed;
   // Gives unused memory back at once: before and after what needs much.
   std::function<void()> make_room;
@@ -88,6 +100,16 @@ struct FeaturePlan {
   std::string name;
   bool needs_api = true;
   std::function<Result<std::unique_ptr<NodeFeature>>(const NodeContext&)> make;
+  std::function<void(runtime::Files&, Checklist&)> check = nullptr;
+};
+
+// A feature that this program has. The list of them is in program/agent_features.cc.
+struct FeatureType {
+  std::string name;
+  std::vector<resource::Field> fields;
+  // REQUIRES: `config`, the whole file, fits the schema, has defaults filled in and at least one of
+  // the fields. What is wrong is added to the errors; the plan is then of no use.
+  std::function<FeaturePlan(const Json& config, resource::FieldErrors& errors)> plan;
 };
 
 }  // namespace fairlead::agent

@@ -12,14 +12,27 @@ void Pages::add_text(std::string path, std::function<std::string()> body) {
   add(std::move(path), [body = std::move(body)](std::string_view) { return Page{.body = body()}; });
 }
 
+const Pages::Make* Pages::find(std::string_view path, std::string_view& rest) const {
+  for (const auto& [known, make] : pages_) {
+    const bool below = known.ends_with('/') && path.starts_with(known);
+    if (!below && path != known) continue;
+    rest = path.substr(known.size());
+    return &make;
+  }
+  return more_ ? more_->find(path, rest) : nullptr;
+}
+
+std::string Pages::paths() const {
+  std::string all = more_ ? more_->paths() : "";
+  for (const auto& [path, make] : pages_) all += (all.empty() ? "" : ", ") + path;
+  return all;
+}
+
 Pages::Page Pages::page(std::string_view target) const {
-  const std::size_t question = target.find('?');
-  const auto at = pages_.find(target.substr(0, question));
-  if (at != pages_.end())
-    return at->second(question == std::string_view::npos ? "" : target.substr(question + 1));
-  std::string known;
-  for (const auto& [path, make] : pages_) known += (known.empty() ? "" : ", ") + path;
-  return {.status = 404, .body = known + "\n"};
+  std::string_view rest;
+  const Make* make = find(target.substr(0, target.find('?')), rest);
+  if (!make) return {.status = 404, .body = paths() + "\n"};
+  return (*make)(rest);
 }
 
 Task<void> Pages::serve(http::Exchange& exchange) {

@@ -3,13 +3,17 @@
 #include <algorithm>
 
 #include "features/networks/node/host_status.h"
+#include "features/networks/why/attachment_why.h"
 #include "foundation/base/log.h"
+#include "foundation/base/time_text.h"
 #include "foundation/runtime/scope.h"
 
 namespace fairlead::networks {
 
 NetworksNode::NetworksNode(const agent::NodeContext& context, Parts parts, NetworksOptions options)
-    : context_(context),
+    : owned_(std::move(parts.owned)),
+      fabric_(parts.fabric),
+      context_(context),
       runtime_(context.runtime),
       heartbeat_(context.api->heartbeat),
       metrics_(context.metrics),
@@ -63,6 +67,37 @@ Task<void> NetworksNode::run() {
 agent::Readiness NetworksNode::readiness() const {
   if (ready_) return {.ready = true, .reason = {}};
   return {.ready = false, .reason = "what concerns this node is not known completely yet"};
+}
+
+Result<agent::Explanation> NetworksNode::why(std::string_view, std::string_view object) const {
+  FL_TRY(const AttachmentName name, parse_attachment_name(object));
+  const OwnAttachments::Own* own = own_.find_by_key(name.key());
+  if (!own)
+    return fail(Code::not_found, "attachment " + name.key() + " is not one of node " +
+                                     context_.node + (complete_ ? "" : ", as far as it knows"));
+  const OwnAttachments::Surroundings around = surroundings(*own);
+  NodeFacts facts{.node = context_.node, .key = name.key(), .complete = complete_};
+  facts.refusal = heartbeat_.refusal();
+  facts.watches_fail = failing_watches() > 0;
+  for (const Ip& address : own->attachment.addresses)
+    facts.addresses.push_back(address.to_string());
+  facts.desired = around.desired;
+  facts.problems = around.problems;
+  if (own->made) facts.interface = own->made->interface;
+  facts.fabric_error = own->error;
+  if (own->since) facts.since = rfc3339(*own->since);
+  const Local& local = *own->attachment.local;
+  if (!around.create_hook_allowed)
+    facts.forbidden_hooks.push_back(
+        resource::hook_not_allowed("postCreateExec", local.post_create_exec.front()));
+  if (!around.delete_hook_allowed)
+    facts.forbidden_hooks.push_back(
+        resource::hook_not_allowed("postDeleteExec", local.post_delete_exec.front()));
+  facts.has_hook = !local.post_create_exec.empty();
+  const auto& report = own->report ? own->report : own->known.report;
+  facts.hook_reported = report != nullptr;
+  if (report) facts.hook_failure = resource::describe_failure(*report);
+  return explain_on_node(facts);
 }
 
 agent::FeaturePlan networks_feature(NetworksOptions options, NetworksNode::Parts parts) {

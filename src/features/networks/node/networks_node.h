@@ -63,10 +63,11 @@ struct NetworksOptions {
 
 class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier::Listener {
  public:
-  // Both outlive the feature.
+  // Both outlive the feature, or are kept by `owned`.
   struct Parts {
     fabric::Fabric& fabric;
     runtime::Processes& processes;
+    std::shared_ptr<const void> owned{};
   };
   // REQUIRES: context.api.
   NetworksNode(const agent::NodeContext& context, Parts parts, NetworksOptions options);
@@ -77,6 +78,9 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
   // Ready after the first audit with complete knowledge: the fabric carries what is desired, except
   // what it failed to make, which the statuses tell.
   agent::Readiness readiness() const override;
+  // Of this node's own attachments.
+  std::vector<std::string_view> kinds() const override { return {"attachment"}; }
+  Result<agent::Explanation> why(std::string_view kind, std::string_view object) const override;
 
   // How many watches fail at present; all of them while the API refuses this node.
   std::size_t failing_watches() const {
@@ -87,6 +91,7 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
   // leads there.
   std::vector<std::string> unreachable() const;
 
+  std::string_view fabric_name() const { return fabric_.name(); }
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 
@@ -120,6 +125,8 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
 
   void add_metrics(metrics::Registry& registry, std::string_view fabric);
 
+  std::shared_ptr<const void> owned_;
+  fabric::Fabric& fabric_;
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
   agent::Heartbeat& heartbeat_;

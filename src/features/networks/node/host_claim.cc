@@ -1,4 +1,4 @@
-#include "program/host_claim.h"
+#include "features/networks/node/host_claim.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace fairlead::program {
+namespace fairlead::networks {
 namespace {
 
 constexpr const char* kNetworkNamespace = "/proc/thread-self/ns/net";
@@ -51,4 +51,4 @@ HostClaim::~HostClaim() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::networks

@@ -10,7 +10,7 @@
 
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
+namespace fairlead::networks {
 
 class HostClaim {
  public:
@@ -26,4 +26,4 @@ class HostClaim {
   int fd_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::networks
