@@ -66,8 +66,8 @@ struct Story {
   store::MemoryStore store;
   HostPlane plane;
   SimProcesses processes;
-  program::StopRequest stop_server;
-  program::StopRequest stop_agent;
+  command::StopRequest stop_server;
+  command::StopRequest stop_agent;
   std::string url;  // of the server that is ready
   bool server_ended = false;
   bool agent_ready = false;

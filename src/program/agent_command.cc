@@ -9,14 +9,15 @@
 
 #include "features/networks/node/fabric_choice.h"
 #include "features/networks/node/networks_node.h"
+#include "foundation/command/announce.h"
+#include "foundation/command/exit_status.h"
+#include "foundation/command/log_flags.h"
 #include "foundation/runtime/epoll_processes.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
 #include "program/agent_config.h"
 #include "program/agent_run.h"
-#include "program/announce.h"
 #include "program/commands.h"
-#include "program/exit_status.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
 
@@ -34,18 +35,19 @@ void tell_ready(const agent::NodeAgent& agent) {
     const std::size_t attachments = networks->view().local_count();
     const std::string sentence =
         ", fabric " + fabric + ", " + std::to_string(attachments) + " attachments here";
-    return announce(kProgram, sentence + ", metrics " + metrics,
-                    {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
+    return command::announce(
+        kProgram, sentence + ", metrics " + metrics,
+        {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
   }
-  announce(kProgram, ", metrics " + metrics, {{"metrics", metrics}});
+  command::announce(kProgram, ", metrics " + metrics, {{"metrics", metrics}});
 }
 
 Task<Result<>> run_process(runtime::EpollRuntime& runtime, agent::AgentOptions options,
                            std::vector<agent::FeaturePlan> features) {
   runtime::EpollProcesses processes(runtime);
-  StopRequest stop;
+  command::StopRequest stop;
   runtime::Scope scope(runtime);
-  scope.spawn(ask_at_signals(runtime, stop));
+  scope.spawn(command::ask_at_signals(runtime, stop));
   options.processes = &processes;
   options.give_back_memory = give_back_memory;
   Result<> outcome = co_await run_agent(
@@ -58,14 +60,14 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, agent::AgentOptions o
 // What is wrong with the file is told as compilers tell it, and is wrong usage.
 int report_config(const AgentFlags& flags, const Error& error) {
   if (flags.config.empty() || !error.message.starts_with(flags.config + ":"))
-    return report_failure(kProgram, error);
+    return command::report_failure(kProgram, error);
   std::fprintf(stderr, "%s\n", error.message.c_str());
-  return kWrongUsage;
+  return command::kWrongUsage;
 }
 
 int print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
-  return kDone;
+  return command::kDone;
 }
 
 // Looks, and changes nothing.
@@ -87,7 +89,7 @@ int check(const AgentFlags& flags, runtime::EpollRuntime& runtime, const AgentCo
   for (const agent::Checklist::Check& one : checks.checks())
     std::printf("%s %s%s%s\n", one.problem.empty() ? "ok    " : "FAILED", one.what.c_str(),
                 one.problem.empty() ? "" : ": ", one.problem.c_str());
-  return checks.all_well() ? kDone : kFailed;
+  return checks.all_well() ? command::kDone : command::kFailed;
 }
 
 int run(const AgentFlags& flags) {
@@ -97,28 +99,28 @@ int run(const AgentFlags& flags) {
                      ? wire::encode_json_pretty(agent::config_json_schema(schema)) + "\n"
                      : agent::config_reference(schema));
   }
-  set_up_log(flags.log_format.value_or("text"), flags.log_level.value_or("info"));
+  command::set_up_log(flags.log);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
   Result<AgentConfig> config = read_config(flags, runtime.files());
   if (!config) return report_config(flags, config.error());
   const agent::AgentSettings& settings = config->plan.settings;
-  set_up_log(settings.log.format, settings.log.level);
+  command::set_up_log({.format = settings.log.format, .level = settings.log.level});
   if (flags.check) return check(flags, runtime, *config);
   Result<agent::AgentOptions> options = read_options(*config, runtime.files());
   if (!options) return report_config(flags, options.error());
   const Result<LockFile> lock =
       LockFile::take(agent::lock_path(settings, options->node), "another agent of this node");
-  if (!lock) return report_failure(kProgram, lock.error().context("--lock-file"));
+  if (!lock) return command::report_failure(kProgram, lock.error().context("--lock-file"));
   if (options->admin_socket) {
     std::error_code ignored;  // listening tells what is wrong
     std::filesystem::create_directories(
         std::filesystem::path(options->admin_socket->host).parent_path(), ignored);
   }
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report_failure(kProgram, caught.error());
+    return command::report_failure(kProgram, caught.error());
   const Result<> outcome = runtime.run_until_complete(
       run_process(runtime, std::move(*options), std::move(config->plan.features)));
-  if (!outcome) return report_failure(kProgram, outcome.error());
+  if (!outcome) return command::report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -197,12 +199,7 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--lock-file", flags->lock_file,
                       "Held while running; default: agent.lock in --join-dir, else "
                       "/run/fairlead/agent-NODE.lock");
-  command->add_option("--log-format", flags->log_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->default_str("text");
-  command->add_option("--log-level", flags->log_level, "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->default_str("info");
+  command::add_log_flags(*command, flags->log);
   add_hook_flags(*command, *flags);
   add_config_flags(*command, *flags);
   command->footer(
@@ -214,7 +211,11 @@ void add_agent_command(CLI::App& app, int& exit_status) {
       "    --allowed-program /usr/local/bin/plug --hook-timeout 10s\n"
       "  fairlead agent --config /etc/fairlead/agent.yaml\n"
       "  fairlead agent --check --config /etc/fairlead/agent.yaml");
-  command->callback([flags, &exit_status] { exit_status = run(*flags); });
+  command->callback([flags, command, &exit_status] {
+    flags->log_format_given = command->count("--log-format") > 0;
+    flags->log_level_given = command->count("--log-level") > 0;
+    exit_status = run(*flags);
+  });
 }
 
 }  // namespace fairlead::program

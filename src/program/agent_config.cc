@@ -24,6 +24,10 @@ std::optional<Json> json_of(const std::optional<std::vector<std::string>>& value
   return Json(std::move(items));
 }
 
+std::optional<Json> json_if(bool given, const std::string& value) {
+  return given ? std::optional<Json>(value) : std::nullopt;
+}
+
 std::vector<agent::FlagValue> flag_values(const AgentFlags& flags) {
   return {{"--node", "node", json_of(flags.node)},
           {"--kubeconfig", "kubeconfig", json_of(flags.kubeconfig)},
@@ -31,8 +35,8 @@ std::vector<agent::FlagValue> flag_values(const AgentFlags& flags) {
           {"--metrics-listen", "metricsListen", json_of(flags.metrics_listen)},
           {"--admin-socket", "adminSocket", json_of(flags.admin_socket)},
           {"--lock-file", "lockFile", json_of(flags.lock_file)},
-          {"--log-format", "log.format", json_of(flags.log_format)},
-          {"--log-level", "log.level", json_of(flags.log_level)},
+          {"--log-format", "log.format", json_if(flags.log_format_given, flags.log.format)},
+          {"--log-level", "log.level", json_if(flags.log_level_given, flags.log.level)},
           {"--host-ip", "networks.host", json_of(flags.host_ip)},
           {"--fabric", "networks.fabric", json_of(flags.fabric)},
           {"--audit-interval", "networks.auditInterval", json_of(flags.audit_interval)},

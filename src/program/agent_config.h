@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "foundation/command/log_flags.h"
 #include "node/agent/agent_settings.h"
 #include "node/agent/config_file.h"
 #include "node/agent/node_agent.h"
@@ -31,8 +32,9 @@ struct AgentFlags {
   std::optional<std::string> metrics_listen;
   std::optional<std::string> admin_socket;
   std::optional<std::string> lock_file;
-  std::optional<std::string> log_format;
-  std::optional<std::string> log_level;
+  command::LogFlags log;
+  bool log_format_given = false;
+  bool log_level_given = false;
   bool check = false;
   bool config_schema = false;
   bool config_reference = false;

@@ -20,7 +20,8 @@ Task<void> tell_when_ready(agent::NodeAgent& agent,
 
 Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
                          std::vector<agent::FeaturePlan> features,
-                         std::function<void(agent::NodeAgent&)> tell_ready, StopRequest& stop) {
+                         std::function<void(agent::NodeAgent&)> tell_ready,
+                         command::StopRequest& stop) {
   FL_CO_TRY(const std::unique_ptr<agent::NodeAgent> agent,
             agent::NodeAgent::open(runtime, std::move(options), features));
   register_build_info(agent->metrics());

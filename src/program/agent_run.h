@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "foundation/command/stop_request.h"
 #include "node/agent/node_agent.h"
-#include "program/stop_request.h"
 
 namespace fairlead::program {
 
@@ -14,6 +14,7 @@ namespace fairlead::program {
 // stays as it is.
 Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
                          std::vector<agent::FeaturePlan> features,
-                         std::function<void(agent::NodeAgent&)> tell_ready, StopRequest& stop);
+                         std::function<void(agent::NodeAgent&)> tell_ready,
+                         command::StopRequest& stop);
 
 }  // namespace fairlead::program

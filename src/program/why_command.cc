@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "features/networks/why/attachment_why.h"
+#include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "node/agent/admin_client.h"
 #include "node/agent/credentials.h"
 #include "program/commands.h"
-#include "program/exit_status.h"
 
 namespace fairlead::program {
 namespace {
@@ -125,21 +125,21 @@ int run(const WhyFlags& flags) {
   if (!name) {
     std::fprintf(stderr, "%s: NAME %s\nSee %s --help.\n", kCommand, name.error().message.c_str(),
                  kCommand);
-    return kWrongUsage;
+    return command::kWrongUsage;
   }
   runtime::EpollRuntime runtime({.blocking_threads = 1});
   Inquiry inquiry(runtime, flags, kind, std::move(*name));
   const Result<> outcome = runtime.run_until_complete(inquiry.run());
-  if (!outcome) return report(kCommand, outcome.error());
+  if (!outcome) return command::report(kCommand, outcome.error());
   if (flags.output == "json") {
     JsonArray all;
     for (const agent::Explanation& one : inquiry.told()) all.push_back(agent::to_json(one));
     std::printf("%s\n", wire::encode_json_pretty(all).c_str());
-    return kDone;
+    return command::kDone;
   }
   for (const agent::Explanation& one : inquiry.told())
     std::fputs(agent::to_text(one).c_str(), stdout);
-  return kDone;
+  return command::kDone;
 }
 
 }  // namespace

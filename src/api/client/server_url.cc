@@ -24,11 +24,4 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
   return url;
 }
 
-Result<runtime::Endpoint> endpoint_of_url(std::string_view url) {
-  constexpr std::string_view kScheme = "https://";
-  if (!url.starts_with(kScheme))
-    return fail(Code::invalid, std::string(url) + ": must begin with https://");
-  return runtime::Endpoint::parse(url.substr(kScheme.size()));
-}
-
 }  // namespace fairlead::client

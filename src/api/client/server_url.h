@@ -18,7 +18,4 @@ struct ServerUrl {
 
 Result<ServerUrl> parse_server_url(std::string_view text);
 
-// The host:port of "https://host:port"; fails on anything else.
-Result<runtime::Endpoint> endpoint_of_url(std::string_view url);
-
 }  // namespace fairlead::client

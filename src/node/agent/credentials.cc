@@ -37,8 +37,8 @@ Result<ApiAccess> read_membership(runtime::Files& files, const std::string& fold
   access.joined_as = membership->node;
   for (const std::string& url : membership->servers) {
     if (url == access.config.server) continue;
-    FL_TRY(runtime::Endpoint server, client::endpoint_of_url(url));
-    access.further_servers.push_back(std::move(server));
+    FL_TRY(client::ServerUrl server, client::parse_server_url(url));
+    access.further_servers.push_back(std::move(server.endpoint));
   }
   return access;
 }

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "api/client/rest_client.h"
-#include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "foundation/http/client.h"
+#include "api/client/server_url.h"
 
 namespace fairlead::join {
 namespace {
@@ -74,8 +74,9 @@ Task<Result<JoinOutcome>> JoinClient::renew(Membership membership, identity::Pri
   FL_CO_TRY(const std::string key_pem, key.pem());
   std::vector<runtime::Endpoint> servers = plan_.servers;
   for (const std::string& url : membership.servers)
-    if (Result<runtime::Endpoint> endpoint = client::endpoint_of_url(url))
-      if (std::ranges::find(servers, *endpoint) == servers.end()) servers.push_back(*endpoint);
+    if (Result<client::ServerUrl> server = client::parse_server_url(url))
+      if (std::ranges::find(servers, server->endpoint) == servers.end())
+        servers.push_back(server->endpoint);
   Error last{Code::invalid, files_.path("servers") + " names no server; give --server"};
   for (const runtime::Endpoint& server : servers) {
     Attempt attempt{.server = server,

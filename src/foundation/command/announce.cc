@@ -1,12 +1,12 @@
-#include "program/announce.h"
+#include "foundation/command/announce.h"
 
 #include <cstdio>
 
 #include "foundation/base/log_line.h"
+#include "foundation/command/exit_status.h"
 #include "foundation/runtime/service_manager.h"
-#include "program/exit_status.h"
 
-namespace fairlead::program {
+namespace fairlead::command {
 namespace {
 
 // Whoever waits for it would otherwise not learn why it waits.
@@ -15,14 +15,6 @@ void warn_of(const Result<>& told) {
 }
 
 }  // namespace
-
-void set_up_log(const std::string& format, const std::string& level) {
-  log::set_format(format == "json" ? log::Format::json : log::Format::text);
-  log::set_level(level == "debug"     ? log::Level::debug
-                 : level == "warning" ? log::Level::warning
-                 : level == "error"   ? log::Level::error
-                                      : log::Level::info);
-}
 
 void announce(std::string_view program, const std::string& sentence, log::Fields fields) {
   const std::string ready = std::string(program) + " ready";
@@ -44,4 +36,4 @@ int report_failure(std::string_view program, const Error& error) {
   return exit_status_of(error);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -6,10 +6,10 @@
 #include "api/identity/kubeconfig.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::client {
 
 // Fails naming the file, and what to do when there is none.
 Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
                                                      const std::string& folder);
 
-}  // namespace fairlead::program
+}  // namespace fairlead::client

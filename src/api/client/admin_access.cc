@@ -1,6 +1,6 @@
-#include "program/admin_access.h"
+#include "api/client/admin_access.h"
 
-namespace fairlead::program {
+namespace fairlead::client {
 
 Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
                                                      const std::string& folder) {
@@ -19,4 +19,4 @@ Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
   return config;
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::client

@@ -5,7 +5,7 @@
 #include "api/client/event_recorder.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::ipam {
+namespace fairlead::controllers {
 
 class StoredEvents final : public client::EventSink {
  public:
@@ -23,4 +23,4 @@ class StoredEvents final : public client::EventSink {
 // The Event `live` with its count raised and its last time updated. Pure.
 Json counted_up(Json live, const client::EventWrite& event);
 
-}  // namespace fairlead::ipam
+}  // namespace fairlead::controllers

@@ -1,11 +1,11 @@
 // StopRequest: somebody wants a program to end: a signal in production, the story in simulation.
 #pragma once
 
+#include "foundation/command/announce.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/epoll_runtime.h"
-#include "program/announce.h"
 
-namespace fairlead::program {
+namespace fairlead::command {
 
 class StopRequest {
  public:
@@ -37,4 +37,4 @@ inline Task<void> ask_at_signals(runtime::EpollRuntime& runtime, StopRequest& st
   }
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -1,4 +1,5 @@
-// `fairlead join`: flags in, one line out.
+#include "node/join/join_command.h"
+
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +9,10 @@
 
 #include "foundation/base/time_text.h"
 #include "foundation/runtime/epoll_runtime.h"
+#include "foundation/command/exit_status.h"
 #include "node/join/join_client.h"
-#include "program/commands.h"
-#include "program/exit_status.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 constexpr const char* kCommand = "fairlead join";
@@ -32,13 +32,13 @@ std::string own_host_name() {
   return text;
 }
 
-Result<join::JoinPlan> check_flags(const JoinFlags& flags) {
-  join::JoinPlan plan{.servers = {},
-                      .token = flags.token,
-                      .node = flags.node,
-                      .default_node = own_host_name(),
-                      .folder = flags.data,
-                      .renew = flags.renew};
+Result<JoinPlan> check_flags(const JoinFlags& flags) {
+  JoinPlan plan{.servers = {},
+                .token = flags.token,
+                .node = flags.node,
+                .default_node = own_host_name(),
+                .folder = flags.data,
+                .renew = flags.renew};
   if (plan.folder.empty()) return fail(Code::invalid, "--data: a folder must be given");
   if (!plan.node.empty() && !identity::is_node_name(plan.node))
     return fail(Code::invalid, "--node " + plan.node + ": is not a valid node name");
@@ -54,23 +54,23 @@ Result<join::JoinPlan> check_flags(const JoinFlags& flags) {
 void tell(const std::string& text) { std::fprintf(stderr, "fairlead join: %s\n", text.c_str()); }
 
 int run(const JoinFlags& flags) {
-  Result<join::JoinPlan> plan = check_flags(flags);
-  if (!plan) return report(kCommand, plan.error());
+  Result<JoinPlan> plan = check_flags(flags);
+  if (!plan) return command::report(kCommand, plan.error());
   runtime::EpollRuntime runtime;
-  join::JoinClient client(runtime, std::move(*plan), tell);
-  const Result<join::JoinOutcome> outcome = runtime.run_until_complete(client.run());
-  if (!outcome) return report(kCommand, outcome.error());
+  JoinClient client(runtime, std::move(*plan), tell);
+  const Result<JoinOutcome> outcome = runtime.run_until_complete(client.run());
+  if (!outcome) return command::report(kCommand, outcome.error());
   const std::string until = rfc3339(outcome->valid_until);
   const char* node = outcome->node.c_str();
   switch (outcome->kind) {
-    case join::JoinOutcome::Kind::unchanged:
+    case JoinOutcome::Kind::unchanged:
       std::printf("already joined as %s, certificate valid until %s\n", node, until.c_str());
       break;
-    case join::JoinOutcome::Kind::renewed:
+    case JoinOutcome::Kind::renewed:
       std::printf("certificate of %s renewed by %s, valid until %s\n", node,
                   outcome->server.c_str(), until.c_str());
       break;
-    case join::JoinOutcome::Kind::joined:
+    case JoinOutcome::Kind::joined:
       std::printf("joined %s as %s, certificate valid until %s\n", outcome->server.c_str(), node,
                   until.c_str());
       break;
@@ -104,4 +104,4 @@ void add_join_command(CLI::App& app, int& exit_status) {
   command->callback([flags, &exit_status] { exit_status = run(*flags); });
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join
