@@ -103,7 +103,7 @@ struct FeaturePlan {
   std::function<void(runtime::Files&, Checklist&)> check = nullptr;
 };
 
-// A feature that this program has. The list of them is in program/agent_features.cc.
+// A feature that this program has. The list of them is in program/agent_config.cc.
 struct FeatureType {
   std::string name;
   std::vector<resource::Field> fields;
