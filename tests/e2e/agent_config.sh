@@ -45,9 +45,9 @@ wrong "one deep inside" '3:5: networks.hooks.progams: there is no such field' <<
 wrong "a wrong type" '2:3: networks.mtu: ' <<<$'networks:\n  mtu: large'
 wrong "a bad address" '2:3: networks.host: must be a unicast address' <<<$'networks:\n  host: 224.0.0.1'
 wrong "no address" '1:1: networks.host: needed' <<<'networks: {fabric: log}'
-wrong "a bad duration" '1:25: networks.auditInterval: "soon" is no duration' <<<'networks: {host: 1.2.3.4, auditInterval: soon}'
+wrong "a bad duration" '1:27: networks.auditInterval: "soon" is no duration' <<<'networks: {host: 1.2.3.4, auditInterval: soon}'
 wrong "a field twice" '2:1: node: is given twice' <<<$'node: a\nnode: b'
-wrong "no YAML" '2:' <<<$'node: [a\n'
+wrong "no YAML" '3:1: end of sequence' <<<$'node: [a\n'
 refuse "a file that is not there" '--config .*/nothing: ' "$FAIRLEAD" agent --config "$WORK/nothing"
 echo 'node: c1' >"$file"
 refuse "nothing to do" 'no feature is configured' "$FAIRLEAD" agent --config "$file" --lock-file "$WORK/l" --admin-socket none
