@@ -8,6 +8,7 @@
 //   alive
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
