@@ -2,86 +2,17 @@
 // what is their own.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "api/identity/authorizer.h"
+#include "api/identity/test_wishes.h"
 #include "features/networks/kinds/test_catalog.h"
 
 namespace fairlead::networks {
 namespace {
 
-using identity::admit_write;
-using identity::Attributes;
-using identity::Decision;
-using identity::FieldTerm;
-using identity::node_user;
-using identity::RoleAuthorizer;
-using identity::User;
-
-// A model of the server's knowledge: attachments by namespace/name, with node and network.
-class World final : public identity::NodeFacts {
- public:
-  struct Attachment {
-    std::string node;
-    std::uint32_t vni = 0;
-  };
-  Placement placement(const resource::Kind& kind, std::string_view node,
-                      std::string_view namespace_, std::string_view name) const override {
-    EXPECT_EQ(kind.plural, "networkattachments");
-    const auto found = attachments.find(key(namespace_, name));
-    if (found == attachments.end()) return Placement::absent;
-    return found->second.node == node ? Placement::here : Placement::elsewhere;
-  }
-  bool shares(const resource::Kind&, std::string_view node, std::uint32_t value) const override {
-    for (const auto& [name, attachment] : attachments)
-      if (attachment.node == node && attachment.vni == value) return true;
-    return false;
-  }
-  std::uint32_t shared_value_of(const resource::Kind&, std::string_view namespace_,
-                                std::string_view name) const override {
-    const auto found = attachments.find(key(namespace_, name));
-    return found == attachments.end() ? 0 : found->second.vni;
-  }
-  static std::string key(std::string_view namespace_, std::string_view name) {
-    return std::string(namespace_) + "/" + std::string(name);
-  }
-  std::map<std::string, Attachment> attachments = {
-      {"default/mine", {"n1", 5}},    {"default/neighbour", {"n2", 5}},
-      {"default/foreign", {"n2", 6}}, {"default/unassigned", {"n2", 0}},
-      {"default/pending", {"n1", 0}},
-  };
-};
-
-struct Wish {
-  const char* verb;
-  const char* group;
-  const char* resource;
-  const char* subresource = "";
-  const char* namespace_ = "";
-  const char* name = "";
-  std::vector<FieldTerm> selector = {};
-};
-
-Attributes attributes(const User& user, const Wish& wish) {
-  Attributes wanted;
-  wanted.user = &user;
-  wanted.verb = wish.verb;
-  wanted.group = wish.group;
-  wanted.version = "v1";
-  wanted.resource = wish.resource;
-  wanted.subresource = wish.subresource;
-  wanted.namespace_ = wish.namespace_;
-  wanted.name = wish.name;
-  wanted.field_selector = wish.selector;
-  return wanted;
-}
+using namespace identity;
+using namespace identity::testing;
 
 constexpr const char* kOurs = "fairlead.dev";
-
-struct Expectation {
-  Wish wish;
-  bool allowed;
-};
 
 const resource::Kind& kind_of(const char* plural) {
   return *test_catalog().find(kOurs, "v1alpha1", plural);
@@ -141,19 +72,12 @@ TEST(NodeRights, OfVirtualNetworks) {
       {{"list", kOurs, "nodereports"}, false},
       {{"delete", kOurs, "nodereports", "", "", "n1"}, false},
   };
-  const World world;
-  const RoleAuthorizer authorizer(test_catalog(), &world);
-  const User node = node_user("n1");
-  for (const auto& [wish, allowed] : expectations) {
-    const Attributes wanted = attributes(node, wish);
-    const Decision decision = authorizer.decide(wanted);
-    EXPECT_EQ(decision.allowed, allowed) << identity::forbidden_message(wanted, decision);
-  }
+  expect_all(test_catalog(), World("networkattachments"), node_user("n1"), expectations);
 }
 
 // Refusals say what a node should have asked for.
 TEST(NodeRights, RefusalsSayWhy) {
-  const World world;
+  const World world("networkattachments");
   const RoleAuthorizer authorizer(test_catalog(), &world);
   const User node = node_user("n1");
   const auto why = [&](const Wish& wish) {
