@@ -14,7 +14,7 @@ namespace fairlead::agent {
 // One thing that is missing.
 struct Missing {
   std::string what;    // "an address"
-  std::string why;     // "all addresses of Subnet main are taken"
+  std::string why;     // "all addresses of its subnet are taken"
   std::string remedy;  // what somebody can do; empty: wait
   std::string since;   // RFC 3339; empty: not known
 

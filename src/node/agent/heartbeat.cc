@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/identity/authorizer.h"
+#include "api/resource/core/lease.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
 
@@ -17,7 +17,7 @@ const client::ResourceName kLeases{"coordination.k8s.io", "v1", "leases", true};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
 constexpr const char* kLeaseGroup = "/apis/coordination.k8s.io/v1";
 
-std::string lease_namespace() { return std::string(identity::kKubeNodeLeaseNamespace); }
+std::string lease_namespace() { return std::string(resource::kKubeNodeLeaseNamespace); }
 
 }  // namespace
 

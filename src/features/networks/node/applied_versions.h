@@ -1,6 +1,6 @@
 // AppliedVersions: up to which resourceVersion the fabric of this host has applied the removals it
 // saw: of its own attachments, and of other hosts' attachments in each virtual network. A released
-// address is given out again only after every node concerned has reported that (node_report.h).
+// address is given out again only after every node concerned has reported that (node_reporter.h).
 //
 // Pure. Each informer has its own count, because informers are not in step with one another.
 // Version r is applied when nothing that the informer showed up to r has left something outdated in

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/client/work_queue.h"
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/kinds/network_attachment.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
@@ -42,7 +42,7 @@ std::string printable(std::string_view bytes, std::size_t limit);
 class Hooks {
  public:
   enum class Kind { post_create, post_delete };
-  using Done = std::function<void(const std::string& uid, resource::ExecReport report)>;
+  using Done = std::function<void(const std::string& uid, ExecReport report)>;
 
   // `created` is called with the outcome of each postCreateExec.
   Hooks(runtime::Runtime& runtime, runtime::Processes& processes, NetworksMetrics& metrics,
@@ -65,7 +65,7 @@ class Hooks {
     std::vector<std::string> command;
   };
   Task<Result<>> run_jobs(std::string uid);
-  Task<resource::ExecReport> run_one(Job job);
+  Task<ExecReport> run_one(Job job);
 
   runtime::Runtime& runtime_;
   runtime::Processes& processes_;

@@ -23,7 +23,7 @@ NetworksNode::NetworksNode(const agent::NodeContext& context, Parts parts, Netwo
           [this](const std::string& uid) { return plan_status(uid); },
           [this](const Json& object) { status_written(object); }),
       hooks_(runtime_, parts.processes, metrics_, options_.hooks,
-             [this](const std::string& uid, resource::ExecReport report) {
+             [this](const std::string& uid, ExecReport report) {
                if (own_.hook_ended(uid, std::move(report))) statuses_.add(uid);
              }),
       carrier_(runtime_, parts.fabric, view_, metrics_, options_.audit_interval, *this),
@@ -89,14 +89,14 @@ Result<agent::Explanation> NetworksNode::why(std::string_view, std::string_view 
   const Local& local = *own->attachment.local;
   if (!around.create_hook_allowed)
     facts.forbidden_hooks.push_back(
-        resource::hook_not_allowed("postCreateExec", local.post_create_exec.front()));
+        hook_not_allowed("postCreateExec", local.post_create_exec.front()));
   if (!around.delete_hook_allowed)
     facts.forbidden_hooks.push_back(
-        resource::hook_not_allowed("postDeleteExec", local.post_delete_exec.front()));
+        hook_not_allowed("postDeleteExec", local.post_delete_exec.front()));
   facts.has_hook = !local.post_create_exec.empty();
   const auto& report = own->report ? own->report : own->known.report;
   facts.hook_reported = report != nullptr;
-  if (report) facts.hook_failure = resource::describe_failure(*report);
+  if (report) facts.hook_failure = describe_failure(*report);
   return explain_on_node(facts);
 }
 

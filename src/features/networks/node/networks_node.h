@@ -4,7 +4,7 @@
 //
 //   Informers ─→ NetworkView ─→ Carrier ─→ Fabric
 //                                  │ outcomes
-//               StatusWriter ←─ NetworksNode ─→ Hooks, AppliedVersions ─→ NodeReport
+//               StatusWriter ←─ NetworksNode ─→ Hooks, AppliedVersions ─→ NodeReporter
 //
 // NetworkView, OwnAttachments, AppliedVersions and host_status.h decide and are pure; this class
 // connects them. Everything runs on the loop of the Runtime.
@@ -41,7 +41,7 @@
 #include "features/networks/node/informers.h"
 #include "features/networks/node/network_view.h"
 #include "features/networks/node/networks_metrics.h"
-#include "features/networks/node/node_report.h"
+#include "features/networks/node/node_reporter.h"
 #include "features/networks/node/own_attachments.h"
 #include "features/networks/node/status_writer.h"
 #include "foundation/runtime/channel.h"
@@ -144,7 +144,7 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
   StatusWriter statuses_;
   Hooks hooks_;
   Carrier carrier_;
-  NodeReport node_report_;
+  NodeReporter node_report_;
   Informers informers_;
 };
 

@@ -85,10 +85,10 @@ OwnAttachments::Settled OwnAttachments::settled(const Outcome& outcome) {
   return settled;
 }
 
-bool OwnAttachments::hook_ended(const std::string& uid, resource::ExecReport report) {
+bool OwnAttachments::hook_ended(const std::string& uid, ExecReport report) {
   const auto own = own_.find(uid);
   if (own == own_.end()) return false;
-  own->second.report = std::make_shared<const resource::ExecReport>(std::move(report));
+  own->second.report = std::make_shared<const ExecReport>(std::move(report));
   return true;
 }
 
@@ -113,11 +113,9 @@ HostStatus OwnAttachments::wanted_status(const Own& own, const Surroundings& sur
   if (!own.error.empty()) wanted.errors.push_back(own.error);
   const Local& local = *own.attachment.local;
   if (!surroundings.create_hook_allowed)
-    wanted.errors.push_back(
-        resource::hook_not_allowed("postCreateExec", local.post_create_exec.front()));
+    wanted.errors.push_back(hook_not_allowed("postCreateExec", local.post_create_exec.front()));
   if (!surroundings.delete_hook_allowed)
-    wanted.errors.push_back(
-        resource::hook_not_allowed("postDeleteExec", local.post_delete_exec.front()));
+    wanted.errors.push_back(hook_not_allowed("postDeleteExec", local.post_delete_exec.front()));
   return wanted;
 }
 

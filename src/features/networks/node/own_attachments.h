@@ -35,10 +35,10 @@ class OwnAttachments {
     Attachment attachment;  // as seen last
     HostStatus known;       // its status in the API, as last seen or written
     std::uint64_t known_version = 0;
-    std::optional<fabric::Station> made;  // what the fabric carries for it
-    std::string error;                    // the fabric's last error; empty: it succeeded
-    std::optional<WallTime> since;        // when `made` or `error` last changed
-    std::shared_ptr<const resource::ExecReport> report;  // of a hook that this process ran
+    std::optional<fabric::Station> made;       // what the fabric carries for it
+    std::string error;                         // the fabric's last error; empty: it succeeded
+    std::optional<WallTime> since;             // when `made` or `error` last changed
+    std::shared_ptr<const ExecReport> report;  // of a hook that this process ran
     bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };
@@ -88,7 +88,7 @@ class OwnAttachments {
 
   Settled settled(const Outcome& outcome);
   // Returns whether it was known.
-  bool hook_ended(const std::string& uid, resource::ExecReport report);
+  bool hook_ended(const std::string& uid, ExecReport report);
   // A status as it was written.
   void written(const Attachment& answer);
 

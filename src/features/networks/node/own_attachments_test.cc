@@ -21,7 +21,7 @@ Attachment attachment(const Spec& spec) {
   Local local;
   local.post_create_exec = {"/bin/up"};
   local.post_delete_exec = {"/bin/down"};
-  if (spec.reported) local.status.report = std::make_shared<const resource::ExecReport>();
+  if (spec.reported) local.status.report = std::make_shared<const ExecReport>();
   Attachment made;
   made.key = "default/" + spec.name;
   made.uid = spec.uid;

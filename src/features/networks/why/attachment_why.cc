@@ -4,8 +4,8 @@
 
 #include "api/resource/columns.h"
 #include "api/resource/condition.h"
-#include "api/resource/networks/network_attachment.h"
 #include "api/resource/schema/validation.h"
+#include "features/networks/kinds/network_attachment.h"
 
 namespace fairlead::networks {
 namespace {
@@ -80,7 +80,7 @@ Missing no_address(const ApiFacts& facts, const std::string& message) {
 Missing host_error(const std::string& node, const std::string& message) {
   Missing missing{
       .what = "an interface that is all right", .why = message, .remedy = {}, .since = {}};
-  missing.remedy = resource::is_hook_not_allowed(message)
+  missing.remedy = is_hook_not_allowed(message)
                        ? "allow the program on " + node + " (`--allowed-program`), or do without it"
                        : look_at_agent(node);
   return missing;
@@ -91,9 +91,9 @@ Missing first_missing(const ApiFacts& facts, const std::string& reason,
                       const std::string& message) {
   const std::string node = text_at(*facts.attachment, "spec.node");
   if (reason == "NoAddress" || reason == "AwaitsAddress") return no_address(facts, message);
-  if (reason == resource::kNodeUnknown)
+  if (reason == kNodeUnknown)
     return {.what = "a node", .why = message, .remedy = join_command_of(node), .since = {}};
-  if (reason == resource::kAgentSilent)
+  if (reason == kAgentSilent)
     return {.what = "the agent of its node",
             .why = message,
             .remedy = look_at_agent(node),
@@ -119,7 +119,7 @@ Missing first_missing(const ApiFacts& facts, const std::string& reason,
 // What is wrong with the node, if the condition is about something else.
 void add_node_trouble(const ApiFacts& facts, const std::string& reason, Explanation& explanation) {
   const std::string node = text_at(*facts.attachment, "spec.node");
-  if (reason == resource::kNodeUnknown || reason == resource::kAgentSilent) return;
+  if (reason == kNodeUnknown || reason == kAgentSilent) return;
   if (!facts.node_report) {
     explanation.missing.push_back({.what = "its node",
                                    .why = "no agent has reported from " + node,

@@ -1,5 +1,5 @@
 // The questions to the API behind explain_from_api().
-#include "api/resource/networks/fairlead_group.h"
+#include "api/resource/fairlead_group.h"
 #include "features/networks/why/attachment_why.h"
 
 namespace fairlead::networks {

@@ -1,4 +1,4 @@
-// NodeReport: keeps the node's NodeReport object (api/resource/networks/node_report.h) current,
+// NodeReporter: keeps the node's NodeReport object (features/networks/kinds/node_report.h) current,
 // which says up to which version the fabric has applied the removals of each virtual network.
 //
 // The server gives out a released address again only after the nodes concerned have reported its
@@ -20,10 +20,10 @@
 
 namespace fairlead::networks {
 
-class NodeReport final : public agent::NodeRecord {
+class NodeReporter final : public agent::NodeRecord {
  public:
-  NodeReport(runtime::Runtime& runtime, client::RestClient& client, NetworksMetrics& metrics,
-             std::string node, AppliedVersions& applied);
+  NodeReporter(runtime::Runtime& runtime, client::RestClient& client, NetworksMetrics& metrics,
+               std::string node, AppliedVersions& applied);
 
   // There may be something to report.
   void notify() { changed_.notify(); }

@@ -1,8 +1,8 @@
-#include "features/networks/node/node_report.h"
+#include "features/networks/node/node_reporter.h"
 
 #include <algorithm>
 
-#include "api/resource/networks/node_report.h"
+#include "features/networks/kinds/node_report.h"
 #include "features/networks/node/attachment.h"
 #include "foundation/base/log.h"
 
@@ -30,8 +30,8 @@ Json encode_report(const AppliedVersions::Report& report) {
   return patch;
 }
 
-NodeReport::NodeReport(runtime::Runtime& runtime, client::RestClient& client,
-                       NetworksMetrics& metrics, std::string node, AppliedVersions& applied)
+NodeReporter::NodeReporter(runtime::Runtime& runtime, client::RestClient& client,
+                           NetworksMetrics& metrics, std::string node, AppliedVersions& applied)
     : runtime_(runtime),
       client_(client),
       metrics_(metrics),
@@ -39,7 +39,7 @@ NodeReport::NodeReport(runtime::Runtime& runtime, client::RestClient& client,
       applied_(applied) {}
 
 // The node's Node, where this API has one: the report goes with it.
-Task<Result<JsonArray>> NodeReport::owners() {
+Task<Result<JsonArray>> NodeReporter::owners() {
   const Result<Json> node = co_await client_.get(kNodes, "", node_);
   const bool none = !node && (node.error().code == Code::not_found ||  // or not ours to see
                               node.error().code == Code::forbidden);
@@ -53,7 +53,7 @@ Task<Result<JsonArray>> NodeReport::owners() {
   co_return owners;
 }
 
-Task<Result<Json>> NodeReport::find_or_make() {
+Task<Result<Json>> NodeReporter::find_or_make() {
   FL_CO_TRY(const JsonArray owner, co_await owners());
   Result<Json> found = co_await client_.get(kReports, "", node_);
   if (!found && found.error().code == Code::not_found) {
@@ -68,7 +68,7 @@ Task<Result<Json>> NodeReport::find_or_make() {
                                    std::move(adopted));
 }
 
-Task<Result<>> NodeReport::renew(std::string now) {
+Task<Result<>> NodeReporter::renew(std::string now) {
   Json patch = JsonObject{{"renewTime", std::move(now)}};
   const Result<Json> renewed =
       co_await client_.patch(kReports, "", node_, client::PatchKind::merge, std::move(patch));
@@ -80,14 +80,14 @@ Task<Result<>> NodeReport::renew(std::string now) {
   co_return fail(renewed.error());
 }
 
-Task<Result<>> NodeReport::look() {
+Task<Result<>> NodeReporter::look() {
   const Result<Json> found = co_await client_.get(kReports, "", node_);
   if (!found && found.error().code != Code::not_found) co_return fail(found.error());
   if (!found) lost();
   co_return Result<>{};
 }
 
-Task<Result<std::vector<fabric::Vni>>> NodeReport::establish() {
+Task<Result<std::vector<fabric::Vni>>> NodeReporter::establish() {
   for (Duration pause = kInterval;; pause = std::min(pause * 2, kLongestPause)) {
     const Result<Json> report = co_await find_or_make();
     if (report) {
@@ -106,7 +106,7 @@ Task<Result<std::vector<fabric::Vni>>> NodeReport::establish() {
   }
 }
 
-Task<Result<>> NodeReport::wait_for_news() {
+Task<Result<>> NodeReporter::wait_for_news() {
   const std::optional<Instant> due = applied_.due();
   if (!due) co_return co_await changed_.wait();
   Task<Result<>> waiting = notified(changed_);
@@ -116,7 +116,7 @@ Task<Result<>> NodeReport::wait_for_news() {
   co_return news;
 }
 
-Task<Result<>> NodeReport::send(AppliedVersions::Report report) {
+Task<Result<>> NodeReporter::send(AppliedVersions::Report report) {
   Result<Json> written =
       co_await client_.patch(kReports, "", node_, client::PatchKind::merge, encode_report(report));
   if (!written && written.error().code == Code::not_found) {
@@ -133,7 +133,7 @@ Task<Result<>> NodeReport::send(AppliedVersions::Report report) {
   co_return Result<>{};
 }
 
-Task<void> NodeReport::run() {
+Task<void> NodeReporter::run() {
   Duration pause = kInterval;
   for (;;) {
     AppliedVersions::Report report = applied_.report(runtime_.now());
