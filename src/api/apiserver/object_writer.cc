@@ -45,7 +45,7 @@ struct ObjectWriter::Round {
   bool name_generated = false;  // the refusal is a name that was drawn: draw another
 };
 
-Task<Result<>> Admission::catch_up(const std::vector<WriteItem>&) { co_return Result<>{}; }
+Task<Result<bool>> Admission::catch_up(const std::vector<WriteItem>&) { co_return false; }
 
 ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
     : store_(store), cache_(cache) {}
@@ -177,26 +177,35 @@ std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Com
   return written;
 }
 
+// For a refusal, what admissions know comes first: they look at what they refused on before that
+// changes in any other way.
+Task<Result<bool>> ObjectWriter::catch_up(const std::vector<WriteItem>& items, bool refused,
+                                          store::Revision drafted_on) {
+  bool changed = false;
+  for (std::size_t i = 0; refused && i < admissions_.size(); ++i) {
+    FL_CO_TRY(const bool news, co_await admissions_[i]->catch_up(items));
+    changed = changed || news;
+  }
+  FL_CO_CHECKED(co_await cache_.fresh());
+  co_return changed || cache_.revision() != drafted_on;
+}
+
 Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
                                                            bool dry_run) {
   bool fresh = false, refused = false;
   int names_tried = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (fresh) {
-      const Result<> synced = co_await cache_.fresh();
-      if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
-    }
-    for (std::size_t i = 0; refused && i < admissions_.size(); ++i) {
-      const Result<> current = co_await admissions_[i]->catch_up(items);
-      if (!current) co_return refuse(apimachinery::status_of(current.error()));
-    }
+    const store::Revision drafted_on = cache_.revision();
     Round round = draft_all(items);
     if (round.name_generated && ++names_tried < apimachinery::kGenerateNameAttempts) continue;
     const bool commits = !round.refusal && !dry_run && !round.transaction.operations.empty();
     if (!commits && (!fresh || (round.refusal && !refused))) {
-      fresh = true;
+      round.holds.clear();
       refused = round.refusal.has_value();
-      continue;
+      const Result<bool> changed = co_await catch_up(items, refused, drafted_on);
+      if (!changed) co_return refuse(apimachinery::status_of(changed.error()));
+      fresh = true;
+      if (*changed) continue;
     }
     if (round.refusal) co_return refuse(std::move(*round.refusal));
     if (!commits) co_return outcome(std::move(round.drafts), {});
@@ -208,6 +217,9 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
     }
     if (committed.error().code != Code::conflict)
       co_return refuse(apimachinery::status_of(committed.error()));
+    round.holds.clear();
+    const Result<> synced = co_await cache_.fresh();
+    if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
     fresh = true;
   }
   co_return refuse(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));

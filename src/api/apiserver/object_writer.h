@@ -2,8 +2,13 @@
 //
 // The live object comes from the watch cache, which may lag behind a shared store; the commit
 // compares its revision, and on a conflict the cache is brought up to date and the plan is asked
-// again. Every outcome other than a commit (a refusal, nothing to do, a dry run) is decided on
-// fresh state.
+// again.
+//
+// What holds:
+//   1. Every outcome other than a commit (a refusal, nothing to do, a dry run) was decided on a
+//      state that was current at some time after the write began.
+//   2. Such an outcome is decided once if the cache was current already: the plan is asked again
+//      only if bringing the cache, or what an admission knows, up to date showed something new.
 #pragma once
 
 #include <functional>
@@ -69,9 +74,10 @@ class Admission {
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
   // Called again once the object is encoded, with its size in the store.
   virtual Answer<> admit_size(const Proposal&, std::size_t) { return {}; }
-  // Called before a refusal of `items` is answered: brings the data that admit() decides on up to
-  // date. The watch cache already is.
-  virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);
+  // Called when `items` are about to be refused, before anything that admit() saw can have changed:
+  // brings what admit() decides on, other than the watch cache, up to date. True: it has changed,
+  // and the write is decided again.
+  virtual Task<Result<bool>> catch_up(const std::vector<WriteItem>& items);
 };
 
 class ObjectWriter {
@@ -91,6 +97,9 @@ class ObjectWriter {
   struct Round;
   Answer<Draft> draft(const WriteItem& item, Round& round) const;
   Round draft_all(const std::vector<WriteItem>& items) const;
+  // Brings what was drafted on up to date. True: it has changed since.
+  Task<Result<bool>> catch_up(const std::vector<WriteItem>& items, bool refused,
+                              store::Revision drafted_on);
   Status name_taken(const WriteItem& item, const Draft& draft) const;
   static bool is_generated(const WriteItem& item, const Draft& draft);
   // `revision` 0: nothing was committed.
