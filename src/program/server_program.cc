@@ -8,7 +8,7 @@
 #include "api/apiserver/api_server.h"
 #include "api/apiserver/cluster_defaults.h"
 #include "api/apiserver/join_service.h"
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
 #include "api/controllers/garbage_collector.h"
 #include "api/controllers/namespace_terminator.h"
@@ -126,7 +126,7 @@ class ServerProgram {
   std::unique_ptr<AuditFile> audit_;
   std::optional<apiserver::ApiServer> api_;
   std::optional<BackupService> backup_;
-  std::optional<client::WorkQueueFamilies> queues_;
+  std::optional<control::WorkQueueFamilies> queues_;
   std::optional<ipam::VirtualNetworks> networks_;
   std::optional<controllers::NodeLifecycle> lifecycle_;
   std::optional<controllers::Expirer> expirer_;

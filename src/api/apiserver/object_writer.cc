@@ -22,6 +22,11 @@ constexpr int kMaxAttempts = 200;
 // What a live object takes as a value, and a copy of it with changes.
 constexpr std::size_t kMemoryPerByte = 6;
 
+template <class Why>
+std::unexpected<Refusal> failed(Why why) {
+  return std::unexpected(Refusal(std::move(why)));
+}
+
 }  // namespace
 
 struct ObjectWriter::Draft {
@@ -116,12 +121,11 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item, Round& ro
   return draft;
 }
 
-Task<Answer<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
+Task<WriteResult<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
   std::vector<WriteItem> items;
   items.push_back(std::move(item));
-  Answer<std::vector<Written>> written = co_await write_all(std::move(items), dry_run);
-  if (!written) co_return refuse(std::move(written).error());
-  co_return std::move(written->front());
+  FL_CO_TRY(std::vector<Written> written, co_await write_all(std::move(items), dry_run));
+  co_return std::move(written.front());
 }
 
 // Everything as the cache sees it now; stops at the first refusal.
@@ -190,8 +194,8 @@ Task<Result<bool>> ObjectWriter::catch_up(const std::vector<WriteItem>& items, b
   co_return changed || cache_.revision() != drafted_on;
 }
 
-Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
-                                                           bool dry_run) {
+Task<WriteResult<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
+                                                                bool dry_run) {
   bool fresh = false, refused = false;
   int names_tried = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -203,11 +207,11 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
       round.holds.clear();
       refused = round.refusal.has_value();
       const Result<bool> changed = co_await catch_up(items, refused, drafted_on);
-      if (!changed) co_return refuse(apimachinery::status_of(changed.error()));
+      if (!changed) co_return failed(changed.error());
       fresh = true;
       if (*changed) continue;
     }
-    if (round.refusal) co_return refuse(std::move(*round.refusal));
+    if (round.refusal) co_return failed(std::move(*round.refusal));
     if (!commits) co_return outcome(std::move(round.drafts), {});
 
     Result<store::Committed> committed = co_await store_.commit(std::move(round.transaction));
@@ -215,14 +219,13 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
       for (const auto& hold : round.holds) hold->committed();
       co_return outcome(std::move(round.drafts), *committed);
     }
-    if (committed.error().code != Code::conflict)
-      co_return refuse(apimachinery::status_of(committed.error()));
+    if (committed.error().code != Code::conflict) co_return failed(committed.error());
     round.holds.clear();
     const Result<> synced = co_await cache_.fresh();
-    if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
+    if (!synced) co_return failed(synced.error());
     fresh = true;
   }
-  co_return refuse(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
+  co_return failed(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
 }
 
 }  // namespace fairlead::apiserver

@@ -11,12 +11,14 @@
 //      only if bringing the cache, or what an admission knows, up to date showed something new.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/apimachinery/status.h"
 #include "api/apiserver/write_plan.h"
 #include "api/identity/authorizer.h"
 #include "api/store/store.h"
@@ -47,6 +49,29 @@ struct Written {
   std::string uid;  // of an object that existed before
   Bytes object;     // as served: the new version; the last one of an unchanged or erased object
 };
+
+// Why a write was not carried out: an Error, whose code callers inside the server distinguish. What
+// an HTTP client is told is made of it at the edge, by status().
+struct Refusal : Error {
+  explicit Refusal(Error error) : Error(std::move(error)) {}  // the store or the cache failed
+  // A plan or an admission refused it, in Kubernetes' words.
+  explicit Refusal(Status status)
+      : Error(apimachinery::error_of(status)),
+        words_(std::make_shared<const Status>(std::move(status))) {}
+
+  // The object is gone, or another one by now.
+  bool about_another_object() const {
+    return code == Code::not_found || code == Code::conflict || code == Code::already_exists;
+  }
+  Status status() const { return words_ ? *words_ : apimachinery::status_of(*this); }
+
+ private:
+  std::shared_ptr<const Status> words_;  // null: those of any Error of that code
+};
+
+// Its error converts to that of a Result.
+template <class T>
+using WriteResult = std::expected<T, Refusal>;
 
 // Admission: sees every write before it is committed. It may refuse the write, change what the
 // server owns of the object (its status), or add compares and operations to the transaction.
@@ -87,10 +112,11 @@ class ObjectWriter {
   // Admissions run in the order in which they were added; not owned.
   void add_admission(Admission& admission) { admissions_.push_back(&admission); }
 
-  Task<Answer<Written>> write(WriteItem item, bool dry_run = false);
+  Task<WriteResult<Written>> write(WriteItem item, bool dry_run = false);
 
   // All or nothing, in one commit. A refusal names the operation it came from: "operations[2]: …".
-  Task<Answer<std::vector<Written>>> write_all(std::vector<WriteItem> items, bool dry_run);
+  Task<WriteResult<std::vector<Written>>> write_all(std::vector<WriteItem> items,
+                                                    bool dry_run = false);
 
  private:
   struct Draft;

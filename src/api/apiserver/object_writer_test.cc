@@ -1,4 +1,5 @@
-// How often a write is planned, on a whole server with the model store.
+// How often a write is planned, and what its caller is told, on a whole server with the model
+// store.
 #include "api/apiserver/object_writer.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ struct Gate final : Admission {
 struct World : TestServer {
   Gate gate;
   int planned = 0;
-  std::optional<Answer<Written>> outcome;
+  std::optional<WriteResult<Written>> outcome;
 
   World() { api.writer().add_admission(gate); }
   static Json map_named(std::string_view name) {
@@ -112,6 +113,95 @@ TEST(ObjectWriter, PlansAgainIfAnAdmissionHasNews) {
   EXPECT_TRUE(*world.outcome);
   EXPECT_EQ(world.planned, 2);
   EXPECT_EQ(world.gate.asked, 2);
+}
+
+// A plan's refusal is an Error with a code for callers inside, and keeps every word for an HTTP
+// client.
+TEST(ObjectWriter, ARefusalHasACodeAndKeepsItsWords) {
+  World world;
+  const apimachinery::GroupResource maps{"", "configmaps"};
+  const std::vector<std::pair<Status, Code>> cases = {
+      {apimachinery::not_found(maps, "m"), Code::not_found},
+      {apimachinery::uid_mismatch(maps, "m", "1", "2"), Code::conflict},
+      {apimachinery::already_exists(maps, "m"), Code::already_exists},
+      {apimachinery::namespace_terminating(maps, "m", "default"), Code::forbidden},
+      {apimachinery::too_many_requests("slowly", 7), Code::exhausted},
+      {apimachinery::service_unavailable("away"), Code::unavailable}};
+  for (const auto& [status, code] : cases) {
+    world.write([&status](const Json*) -> Answer<Change> { return apimachinery::refuse(status); });
+    ASSERT_FALSE(*world.outcome);
+    const Refusal& refusal = world.outcome->error();
+    EXPECT_EQ(refusal.code, code);
+    EXPECT_EQ(refusal.message, status.message);
+    EXPECT_EQ(refusal.status().to_json(), status.to_json());
+    const Result<> plain = fail(refusal);  // what callers hand on
+    EXPECT_EQ(plain.error(), (Error{code, status.message}));
+  }
+}
+
+// A name that is taken is told as such; another object behind it concerns no controller.
+TEST(ObjectWriter, ATakenNameIsToldAsSuch) {
+  World world;
+  world.write(made);
+  ASSERT_TRUE(*world.outcome);
+  world.write(made);
+  ASSERT_FALSE(*world.outcome);
+  EXPECT_EQ(world.outcome->error().code, Code::already_exists);
+  EXPECT_TRUE(world.outcome->error().about_another_object());
+  EXPECT_EQ(world.outcome->error().status().message, R"(configmaps "m" already exists)");
+}
+
+// A store whose commits fail.
+struct FailingStore final : store::Store {
+  FailingStore(store::Store& behind, Error why) : store(behind), error(std::move(why)) {}
+  Task<Result<store::Revision>> revision() override { return store.revision(); }
+  Task<Result<std::optional<store::KeyValue>>> get(std::string key) override {
+    return store.get(std::move(key));
+  }
+  Task<Result<store::Listing>> list(std::string prefix, store::ListOptions options) override {
+    return store.list(std::move(prefix), std::move(options));
+  }
+  Task<Result<store::Committed>> commit(store::Transaction) override {
+    ++commits;
+    co_return fail(error);
+  }
+  Result<std::unique_ptr<store::Watch>> watch(std::string prefix, store::Revision after) override {
+    return store.watch(std::move(prefix), after);
+  }
+  Task<Result<>> compact(store::Revision before) override { return store.compact(before); }
+
+  store::Store& store;
+  Error error;
+  int commits = 0;
+};
+
+// What the store fails with is what the caller is told, cancellation too; only a conflict is tried
+// again, and whoever loses every time is told to come back.
+TEST(ObjectWriter, TheStoresErrorIsTheCallers) {
+  World world;
+  const auto write = [](ObjectWriter& writer, WriteItem item,
+                        std::optional<WriteResult<Written>>& outcome) -> Task<void> {
+    outcome = co_await writer.write(std::move(item));
+  };
+  for (const Code code :
+       {Code::unavailable, Code::timeout, Code::cancelled, Code::exhausted, Code::conflict}) {
+    FailingStore store(world.store, {code, "no"});
+    ObjectWriter writer(store, world.cache);
+    WriteItem item{.kind = world.catalog.find("", "v1", "configmaps"),
+                   .namespace_name = "default",
+                   .name = "m"};
+    item.plan = made;
+    world.outcome.reset();
+    world.fibers.spawn(write(writer, std::move(item), world.outcome));
+    world.runtime.settle();
+    ASSERT_TRUE(world.outcome && !*world.outcome);
+    const Refusal& refusal = world.outcome->error();
+    const bool rivals = code == Code::conflict;
+    EXPECT_EQ(refusal.code, rivals ? Code::unavailable : code);
+    EXPECT_EQ(refusal.status().reason,
+              rivals ? "ServerTimeout" : apimachinery::status_of({code, "no"}).reason);
+    EXPECT_EQ(store.commits, rivals ? 200 : 1);
+  }
 }
 
 }  // namespace

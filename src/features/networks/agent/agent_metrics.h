@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "features/networks/agent/attachment.h"
 #include "features/networks/agent/host_status.h"
 #include "foundation/base/metrics.h"
@@ -25,7 +25,7 @@ class AgentMetrics {
   void heartbeat(bool ok);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
-  client::WorkQueueFamilies queues;
+  control::WorkQueueFamilies queues;
   metrics::Gauge& local_attachments;
   metrics::Gauge& remote_attachments;
   metrics::Gauge& relevant_networks;

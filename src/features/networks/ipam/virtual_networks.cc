@@ -12,7 +12,7 @@ std::optional<StoredEvents> stored_events(runtime::Runtime& runtime,
   return kind ? std::optional<StoredEvents>(std::in_place, runtime, *kind, writer) : std::nullopt;
 }
 
-std::optional<client::WorkQueueMetrics> of(client::WorkQueueFamilies* queues, const char* name) {
+std::optional<control::WorkQueueMetrics> of(control::WorkQueueFamilies* queues, const char* name) {
   if (!queues) return std::nullopt;
   return queues->of(name);
 }
@@ -21,20 +21,20 @@ std::optional<client::WorkQueueMetrics> of(client::WorkQueueFamilies* queues, co
 
 VirtualNetworks::VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                                  watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                                 metrics::Registry& metrics, client::WorkQueueFamilies* queues,
-                                 client::EventSink* host_events)
+                                 metrics::Registry& metrics, control::WorkQueueFamilies* queues,
+                                 control::EventSink* host_events)
     : runtime_(runtime),
       own_events_(stored_events(runtime, catalog, writer)),
       event_metrics_(metrics),
       events_(runtime, own_events_ ? &*own_events_ : host_events, {.component = "fairlead-ipam"},
-              client::EventLimits{}, event_metrics_),
+              control::EventLimits{}, event_metrics_),
       state_(catalog, cache),
       subnets_(runtime, state_),
       releases_(runtime, state_),
       addresses_(runtime, state_, writer, events_, metrics, of(queues, "ipam")),
       address_interlock_(runtime, state_, addresses_),
       readiness_(runtime, state_, events_),
-      readiness_keeper_(runtime, state_, writer),
+      readiness_keeper_(runtime, state_, writer, of(queues, "readiness")),
       quarantine_(runtime, state_, writer, of(queues, "quarantine")) {
   writer.add_admission(subnets_);
   writer.add_admission(releases_);

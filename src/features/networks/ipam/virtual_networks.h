@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
+#include "api/control/event_recorder.h"
 #include "features/networks/ipam/address_controller.h"
 #include "features/networks/ipam/address_interlock.h"
 #include "features/networks/ipam/network_state.h"
@@ -26,22 +26,22 @@ class VirtualNetworks {
  public:
   VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
                   watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                  metrics::Registry& metrics, client::WorkQueueFamilies* queues = nullptr,
-                  client::EventSink* host_events = nullptr);
+                  metrics::Registry& metrics, control::WorkQueueFamilies* queues = nullptr,
+                  control::EventSink* host_events = nullptr);
 
   // Runs the controllers until cancelled. The interlocks work without it.
   Task<void> run();
 
   const NetworkState& state() const { return state_; }
   // For other components that record Events.
-  client::EventRecorder& events() { return events_; }
+  control::EventRecorder& events() { return events_; }
   QuarantineKeeper& quarantine() { return quarantine_; }
 
  private:
   runtime::Runtime& runtime_;
   std::optional<StoredEvents> own_events_;
-  client::EventMetrics event_metrics_;
-  client::EventRecorder events_;
+  control::EventMetrics event_metrics_;
+  control::EventRecorder events_;
   NetworkState state_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;
