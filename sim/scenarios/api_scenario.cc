@@ -142,11 +142,16 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                             .authenticator = authenticator,
                             .authorizer = authorizer,
                             .metrics = metrics});
+  controllers::ServerEvents events(machine, catalog, api.writer(), metrics);
+  const std::unique_ptr<control::EventRecorder> node_events =
+      events.recorder("fairlead-node-lifecycle");
   std::optional<ipam::VirtualNetworks> networks;
   std::optional<controllers::NodeLifecycle> lifecycle;
   if (parts.networks) {
-    networks.emplace(machine, catalog, cache, api.writer(), metrics);
-    lifecycle.emplace(machine, catalog, cache, api.writer(), networks->events(), metrics);
+    const controllers::ServerFeatureParts feature_parts{machine,      catalog, cache,
+                                                        api.writer(), events,  metrics};
+    networks.emplace(feature_parts);
+    lifecycle.emplace(machine, catalog, cache, api.writer(), *node_events, metrics);
   }
   controllers::GarbageCollector garbage(machine, catalog, cache, api.writer());
   http::Server server(machine, api);
@@ -157,6 +162,7 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
   scope.spawn(garbage.run());
   if (networks) scope.spawn(networks->run());
   if (lifecycle) scope.spawn(lifecycle->run());
+  scope.spawn(node_events->run());
   auto listener = machine.listen({.host = "0.0.0.0", .port = 80}, nullptr);
   CHECK(listener.has_value());
   scope.spawn(server.serve(std::move(*listener)));

@@ -45,7 +45,8 @@ struct Server {
       : store(runtime, shared),
         cache(runtime, store, catalog()),
         writer(store, cache),
-        networks(runtime, catalog(), cache, writer, metrics),
+        events(runtime, catalog(), writer, metrics),
+        networks({runtime, catalog(), cache, writer, events, metrics}),
         garbage(runtime, catalog(), cache, writer),
         scope(runtime) {}
 
@@ -53,6 +54,7 @@ struct Server {
   metrics::Registry metrics;
   watchcache::WatchCache cache;
   apiserver::ObjectWriter writer;
+  controllers::ServerEvents events;
   ipam::VirtualNetworks networks;
   controllers::GarbageCollector garbage;
   runtime::Scope scope;

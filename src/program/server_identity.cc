@@ -41,12 +41,11 @@ ServerIdentity::ServerIdentity(runtime::Runtime& runtime, std::string folder)
 
 Result<std::unique_ptr<ServerIdentity>> ServerIdentity::open(
     runtime::Runtime& runtime, const ServerConfig& config,
-    identity::X509Authenticator::NodeRegistered node_registered, delegation::HostCluster* host) {
+    identity::X509Authenticator::NodeRegistered node_registered, FurtherAuthenticators further) {
   std::unique_ptr<ServerIdentity> self(new ServerIdentity(runtime, config.flags.data));
   FL_CHECKED(self->open_authority(config));
   FL_CHECKED(self->open_admin_token());
-  FL_CHECKED(self->make_authenticator(config, std::move(node_registered), host));
-  if (host) self->follow_authorities(*host);
+  FL_CHECKED(self->make_authenticator(config, std::move(node_registered), std::move(further)));
   return self;
 }
 
@@ -88,7 +87,7 @@ Result<> ServerIdentity::open_admin_token() {
 
 Result<> ServerIdentity::make_authenticator(
     const ServerConfig& config, identity::X509Authenticator::NodeRegistered node_registered,
-    delegation::HostCluster* host) {
+    FurtherAuthenticators further) {
   std::vector<std::shared_ptr<identity::Authenticator>> members;
   FL_TRY(const std::string proxy_ca, read_flag_file(config.flags.requestheader_client_ca_file,
                                                     "--requestheader-client-ca-file"));
@@ -100,8 +99,7 @@ Result<> ServerIdentity::make_authenticator(
     options.allowed_names = config.flags.requestheader_allowed_names;
     members.push_back(std::make_shared<identity::RequestHeaderAuthenticator>(std::move(options)));
   }
-
-  if (host) members.push_back(host->request_headers());
+  if (further.request_headers) members.push_back(std::move(further.request_headers));
 
   FL_TRY(const std::string client_ca,
          read_flag_file(config.flags.client_ca_file, "--client-ca-file"));
@@ -110,7 +108,7 @@ Result<> ServerIdentity::make_authenticator(
   if (!trust) return fail(std::move(trust).error().context("--client-ca-file"));
   members.push_back(
       std::make_shared<identity::X509Authenticator>(std::move(*trust), std::move(node_registered)));
-  if (host) members.push_back(host->certificates());
+  if (further.certificates) members.push_back(std::move(further.certificates));
 
   identity::TokenTable tokens;
   FL_TRY(const std::string token_file,
@@ -127,19 +125,16 @@ Result<> ServerIdentity::make_authenticator(
                                 .groups = {std::string(identity::kMastersGroup)}})));
   auto own_tokens =
       std::make_shared<identity::TokenAuthenticator>(std::move(tokens), authority_->token_key());
-  own_tokens->set_last(host == nullptr);
+  own_tokens->set_last(further.tokens == nullptr);
   members.push_back(std::move(own_tokens));
-  if (host) members.push_back(host->tokens());
+  if (further.tokens) members.push_back(std::move(further.tokens));
   authenticator_ =
       std::make_unique<identity::UnionAuthenticator>(std::move(members), config.flags.anonymous);
   return {};
 }
 
-// New handshakes ask for certificates of the authorities that are the host's now.
-void ServerIdentity::follow_authorities(delegation::HostCluster& host) {
-  host.on_change([this, &host] {
-    authority_->set_extra_client_ca(client_authorities_ + "\n" + host.client_authorities());
-  });
+void ServerIdentity::set_further_authorities(const std::string& pem) {
+  authority_->set_extra_client_ca(client_authorities_ + "\n" + pem);
 }
 
 Result<> ServerIdentity::write_kubeconfig(const std::string& server_url) {

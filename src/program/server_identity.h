@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "api/delegation/host_cluster.h"
 #include "api/identity/authenticator.h"
 #include "api/identity/authority.h"
 #include "foundation/runtime/runtime.h"
@@ -13,17 +12,25 @@
 
 namespace fairlead::program {
 
+// Each is asked after this server's own of the same kind; null: there is none.
+struct FurtherAuthenticators {
+  std::shared_ptr<identity::Authenticator> request_headers;
+  std::shared_ptr<identity::Authenticator> certificates;
+  std::shared_ptr<identity::Authenticator> tokens;
+};
+
 class ServerIdentity {
  public:
-  // Loads or makes everything. `node_registered`: see identity::X509Authenticator. `host`: also
-  // believes whom that cluster vouches for, after this server's own; null: stands alone. It must
-  // outlive this.
+  // Loads or makes everything. `node_registered`: see identity::X509Authenticator.
   static Result<std::unique_ptr<ServerIdentity>> open(
       runtime::Runtime& runtime, const ServerConfig& config,
-      identity::X509Authenticator::NodeRegistered node_registered, delegation::HostCluster* host);
+      identity::X509Authenticator::NodeRegistered node_registered, FurtherAuthenticators further);
 
   identity::Authority& authority() { return *authority_; }
   identity::Authenticator& authenticator() { return *authenticator_; }
+
+  // PEM of further authorities: from now on handshakes ask for client certificates of theirs too.
+  void set_further_authorities(const std::string& pem);
 
   // DIR/admin.kubeconfig for the address that is really listened on.
   Result<> write_kubeconfig(const std::string& server_url);
@@ -37,8 +44,7 @@ class ServerIdentity {
   Result<> open_admin_token();
   Result<> make_authenticator(const ServerConfig& config,
                               identity::X509Authenticator::NodeRegistered node_registered,
-                              delegation::HostCluster* host);
-  void follow_authorities(delegation::HostCluster& host);
+                              FurtherAuthenticators further);
   Result<std::string> read_flag_file(const std::string& path, std::string_view flag);
 
   runtime::Runtime& runtime_;

@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "api/apiserver/api_server.h"
-#include "api/apiserver/cluster_defaults.h"
-#include "api/apiserver/join_service.h"
 #include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
-#include "api/controllers/garbage_collector.h"
-#include "api/controllers/namespace_terminator.h"
 #include "api/controllers/node_lifecycle.h"
-#include "api/delegation/host_cluster.h"
+#include "api/controllers/server_events.h"
 #include "api/identity/authorizer.h"
 #include "api/watchcache/cache_metrics.h"
-#include "features/networks/ipam/virtual_networks.h"
 #include "foundation/base/log.h"
 #include "foundation/http/server.h"
 #include "foundation/http/server_metrics.h"
@@ -25,9 +20,10 @@
 #include "program/audit_file.h"
 #include "program/backup_service.h"
 #include "program/build_info.h"
-#include "program/host_access.h"
+#include "program/features.h"
 #include "program/server_addresses.h"
 #include "program/server_identity.h"
+#include "program/server_mode.h"
 
 namespace fairlead::program {
 namespace {
@@ -99,7 +95,6 @@ class ServerProgram {
  private:
   Result<> make_api();
   void make_controllers();
-  Task<Result<>> load();
   Result<> listen();
   void start_loops();
   Task<void> wait_for_end();
@@ -116,8 +111,7 @@ class ServerProgram {
 
   metrics::Registry metrics_;
   std::optional<OpenedStore> opened_;
-  std::unique_ptr<delegation::HostCluster> host_;  // null: stands alone
-  const resource::Catalog* catalog_ = nullptr;
+  std::unique_ptr<ServerMode> mode_;
   std::optional<watchcache::WatchCache> cache_;
   std::optional<apiserver::NodeIndex> nodes_;
   std::unique_ptr<ServerIdentity> identity_;
@@ -127,14 +121,12 @@ class ServerProgram {
   std::optional<apiserver::ApiServer> api_;
   std::optional<BackupService> backup_;
   std::optional<control::WorkQueueFamilies> queues_;
-  std::optional<ipam::VirtualNetworks> networks_;
+  std::optional<controllers::ServerEvents> events_;
+  ServerFeatures features_;
+  std::unique_ptr<control::EventRecorder> node_events_;
   std::optional<controllers::NodeLifecycle> lifecycle_;
   std::optional<controllers::Expirer> expirer_;
-  // Only where this server stands alone: behind a host, nodes and namespaces are the host's, and
-  // its garbage collector is the one that knows the owners and dependents of all kinds.
-  std::optional<apiserver::JoinService> joining_;
-  std::optional<controllers::NamespaceTerminator> namespaces_;
-  std::optional<controllers::GarbageCollector> garbage_;
+  std::unique_ptr<ModeParts> parts_;
   std::optional<http::Server> server_;
 
   std::string url_;
@@ -167,25 +159,27 @@ Task<void> ServerProgram::give_back_now_and_then() {
 
 Result<> ServerProgram::make_api() {
   if (config_.aggregated()) {
-    FL_TRY(host_, open_host(runtime_, config_.flags.host_kubeconfig));
-    if (config_.agent_tokens) host_->accept_agents(*config_.agent_tokens);
+    FL_TRY(mode_, make_aggregated_mode(runtime_, config_));
+  } else {
+    mode_ = make_standalone_mode();
   }
-  catalog_ = host_ ? &resource::fairlead_catalog() : &resource::builtin_catalog();
-  cache_.emplace(runtime_, *opened_->store, *catalog_);
-  watchcache::register_cache_metrics(metrics_, *cache_, *catalog_);
-  nodes_.emplace(*catalog_, *cache_);
+  const resource::Catalog& catalog = mode_->catalog();
+  cache_.emplace(runtime_, *opened_->store, catalog);
+  watchcache::register_cache_metrics(metrics_, *cache_, catalog);
+  nodes_.emplace(catalog, *cache_);
   const auto node_registered = [this](std::string_view node, std::string_view pin) {
     return nodes_->key_pin_of(node) == pin;
   };
-  FL_TRY(identity_, ServerIdentity::open(runtime_, config_, node_registered, host_.get()));
+  FL_TRY(identity_,
+         ServerIdentity::open(runtime_, config_, node_registered, mode_->authenticators()));
   roles_.emplace(&*nodes_);
   std::vector<identity::Authorizer*> authorizers{&*roles_};
-  if (host_) authorizers.push_back(&host_->authorizer());
+  for (identity::Authorizer* further : mode_->authorizers()) authorizers.push_back(further);
   authorizer_.emplace(std::move(authorizers));
   api_.emplace(apiserver::ApiServer::Parts{.runtime = runtime_,
                                            .store = *opened_->store,
                                            .cache = *cache_,
-                                           .catalog = *catalog_,
+                                           .catalog = catalog,
                                            .nodes = *nodes_,
                                            .authenticator = identity_->authenticator(),
                                            .authorizer = *authorizer_,
@@ -193,7 +187,7 @@ Result<> ServerProgram::make_api() {
                apiserver::ApiServerOptions{.reads = config_.flags.max_reads,
                                            .writes = config_.flags.max_writes,
                                            .watches = config_.flags.max_watches,
-                                           .reviews = !host_});
+                                           .reviews = mode_->serves_reviews()});
   backup_.emplace(*opened_->store);
   api_->add_path(*backup_);
   api_->health().add("shutdown", false, [this]() -> Result<> {
@@ -210,44 +204,31 @@ Result<> ServerProgram::make_api() {
 }
 
 void ServerProgram::make_controllers() {
-  queues_.emplace(metrics_);
+  const resource::Catalog& catalog = mode_->catalog();
   apiserver::ObjectWriter& writer = api_->writer();
-  networks_.emplace(runtime_, *catalog_, *cache_, writer, metrics_, &*queues_,
-                    host_ ? &host_->events() : nullptr);
-  lifecycle_.emplace(runtime_, *catalog_, *cache_, writer, networks_->events(), metrics_,
+  queues_.emplace(metrics_);
+  events_.emplace(runtime_, catalog, writer, metrics_, mode_->events());
+  features_ = make_server_features({.runtime = runtime_,
+                                    .catalog = catalog,
+                                    .cache = *cache_,
+                                    .writer = writer,
+                                    .events = *events_,
+                                    .metrics = metrics_,
+                                    .queues = &*queues_});
+  node_events_ = events_->recorder("fairlead-node-lifecycle");
+  lifecycle_.emplace(runtime_, catalog, *cache_, writer, *node_events_, metrics_,
                      controllers::NodeLifecycleOptions{.grace = config_.node_grace},
                      queues_->of("node-lifecycle"));
-  expirer_.emplace(runtime_, *catalog_, *cache_, writer);
-  if (host_) {
-    writer.add_admission(host_->namespaces());
-    host_->nodes().serve(
-        [this] { return networks_->quarantine().reporting_nodes(); },
-        [this](std::string node) { return networks_->quarantine().forget_node(std::move(node)); });
-    register_host_metrics(metrics_, *host_);
-    return;
-  }
-  const double joins = config_.flags.joins_per_second;
-  joining_.emplace(apiserver::JoinService::Parts{.runtime = runtime_,
-                                                 .catalog = *catalog_,
-                                                 .cache = *cache_,
-                                                 .writer = writer,
-                                                 .authority = identity_->authority(),
-                                                 .authenticator = identity_->authenticator()},
-                   apiserver::JoinOptions{.burst = 5 * joins, .per_second = joins});
-  api_->add_path(*joining_);
-  namespaces_.emplace(runtime_, *catalog_, *cache_, writer, queues_->of("namespace-terminator"));
-  garbage_.emplace(runtime_, *catalog_, *cache_, writer, queues_->of("garbage-collector"));
-}
-
-// Nothing is served before the cache is loaded and the first namespaces exist, or the host is
-// known.
-Task<Result<>> ServerProgram::load() {
-  if (!host_)
-    co_return co_await apiserver::ensure_defaults(runtime_, *cache_, *catalog_, api_->writer());
-  FL_CO_CHECKED(co_await cache_->wait_ready());
-  const Result<> loaded = co_await host_->load();
-  if (!loaded) co_return fail(loaded.error().context("--host-kubeconfig"));
-  co_return Result<>{};
+  expirer_.emplace(runtime_, catalog, *cache_, writer);
+  parts_ = mode_->attach({.runtime = runtime_,
+                          .config = config_,
+                          .catalog = catalog,
+                          .cache = *cache_,
+                          .api = *api_,
+                          .identity = *identity_,
+                          .features = features_,
+                          .queues = *queues_,
+                          .metrics = metrics_});
 }
 
 Result<> ServerProgram::listen() {
@@ -265,7 +246,7 @@ Result<> ServerProgram::listen() {
     scope_.spawn(server_->serve(std::move(*listener)));
   }
   if (!local.empty()) url_ = url_of(local.front(), config_);
-  if (joining_) joining_->set_servers(urls_for_nodes(local, config_));
+  parts_->listening(local);
   return identity_->write_kubeconfig(url_);
 }
 
@@ -274,12 +255,11 @@ void ServerProgram::start_loops() {
   scope_.spawn(compact_now_and_then());
   scope_.spawn(opened_->keep());
   scope_.spawn(give_back_now_and_then());
-  scope_.spawn(networks_->run());
+  for (const auto& feature : features_) scope_.spawn(feature->run());
+  scope_.spawn(node_events_->run());
   scope_.spawn(lifecycle_->run());
   scope_.spawn(expirer_->run());
-  if (garbage_) scope_.spawn(garbage_->run());
-  if (namespaces_) scope_.spawn(namespaces_->run());
-  if (host_) scope_.spawn(host_->run());
+  parts_->start(scope_);
 }
 
 Task<void> ServerProgram::wait_for_end() {
@@ -316,7 +296,7 @@ Task<Result<>> ServerProgram::run() {
   if (ready) {
     make_controllers();
     scope_.spawn(follow_store());
-    ready = co_await unless_stopped(runtime_, load(), stop_);
+    ready = co_await unless_stopped(runtime_, parts_->load(), stop_);
     if (ready) ready = listen();
     if (ready) {
       start_loops();

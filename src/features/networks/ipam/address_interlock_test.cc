@@ -19,7 +19,8 @@ const std::string kOurs = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
 const std::string kAttachments = kOurs + "networkattachments";
 
 struct Networks : apiserver::TestServer {
-  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
+  VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
 
   void run_controllers() {

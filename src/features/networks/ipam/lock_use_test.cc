@@ -13,7 +13,8 @@ namespace {
 const std::string kGroup = "/apis/fairlead.dev/v1alpha1/namespaces/";
 
 struct World : apiserver::TestServer {
-  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
+  VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
 
   World() {

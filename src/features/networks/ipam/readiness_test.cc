@@ -18,7 +18,8 @@ const std::string kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
 struct World : apiserver::TestServer {
-  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
+  VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
 
   World() {
@@ -236,7 +237,8 @@ TEST(Readiness, OldObjectsGetIt) {
   watchcache::WatchCache cache(server.runtime, server.store, server.catalog);
   apiserver::ObjectWriter writer(server.store, cache);
   metrics::Registry metrics;
-  VirtualNetworks networks(server.runtime, server.catalog, cache, writer, metrics);
+  controllers::ServerEvents events(server.runtime, server.catalog, writer, metrics);
+  VirtualNetworks networks({server.runtime, server.catalog, cache, writer, events, metrics});
   struct Follow {
     static Task<void> run(watchcache::WatchCache& cache) { (void)co_await cache.run(); }
   };

@@ -17,7 +17,8 @@ const std::string kGroup = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
 constexpr Vni kVni = 1;
 
 struct Networks : apiserver::TestServer {
-  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
+  VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
 
   Networks() {
@@ -166,15 +167,15 @@ TEST(Release, AForgottenNodeIsNotWaitedFor) {
   const std::string ip = world.status("x", "ipv4");
   world.remove("networkattachments/x");
   ASSERT_EQ(world.awaits(ip), "n1,n2");
-  QuarantineKeeper& quarantine = world.networks.quarantine();
-  EXPECT_EQ(quarantine.reporting_nodes(), (std::vector<std::string>{"n1", "n2"}));
+  VirtualNetworks& networks = world.networks;
+  EXPECT_EQ(networks.known_nodes(), (std::vector<std::string>{"n1", "n2"}));
   const auto forget = [&](const char* node) {
     std::optional<Result<>> outcome;
-    const auto task = [](QuarantineKeeper& keeper, const char* name,
+    const auto task = [](VirtualNetworks& feature, const char* name,
                          std::optional<Result<>>& told) -> Task<void> {
-      told = co_await keeper.forget_node(name);
+      told = co_await feature.forget_node(name);
     };
-    world.controllers.spawn(task(quarantine, node, outcome));
+    world.controllers.spawn(task(networks, node, outcome));
     world.runtime.advance(1s);
     EXPECT_TRUE(outcome && *outcome);
   };
@@ -183,7 +184,7 @@ TEST(Release, AForgottenNodeIsNotWaitedFor) {
   forget("n2");
   EXPECT_EQ(world.awaits(ip), "-");
   forget("n2");  // once more: nothing to do
-  EXPECT_TRUE(quarantine.reporting_nodes().empty());
+  EXPECT_TRUE(networks.known_nodes().empty());
 }
 
 }  // namespace

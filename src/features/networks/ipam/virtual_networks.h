@@ -1,14 +1,7 @@
-// VirtualNetworks: the server's part of virtual networks (index, admissions, controllers) as one
-// object. Construct it after the API server's own admissions and before the cache is loaded; then
-// run().
-//
-// Its Events are written to this server's own store or, behind a host cluster, by `host_events`.
+// VirtualNetworks: the server's part of virtual networks: index, admissions, controllers.
 #pragma once
 
-#include <optional>
-
-#include "api/apiserver/object_writer.h"
-#include "api/control/event_recorder.h"
+#include "api/controllers/server_feature.h"
 #include "features/networks/ipam/address_controller.h"
 #include "features/networks/ipam/address_interlock.h"
 #include "features/networks/ipam/network_state.h"
@@ -16,32 +9,24 @@
 #include "features/networks/ipam/readiness_interlock.h"
 #include "features/networks/ipam/readiness_keeper.h"
 #include "features/networks/ipam/release_interlock.h"
-#include "features/networks/ipam/stored_events.h"
 #include "features/networks/ipam/subnet_interlock.h"
-#include "foundation/base/metrics.h"
 
 namespace fairlead::ipam {
 
-class VirtualNetworks {
+class VirtualNetworks final : public controllers::ServerFeature {
  public:
-  VirtualNetworks(runtime::Runtime& runtime, const resource::Catalog& catalog,
-                  watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                  metrics::Registry& metrics, control::WorkQueueFamilies* queues = nullptr,
-                  control::EventSink* host_events = nullptr);
+  explicit VirtualNetworks(const controllers::ServerFeatureParts& parts);
 
-  // Runs the controllers until cancelled. The interlocks work without it.
-  Task<void> run();
+  std::string_view name() const override { return "networks"; }
+  Task<void> run() override;
+  std::vector<std::string> known_nodes() const override { return quarantine_.reporting_nodes(); }
+  Task<Result<>> forget_node(std::string node) override;
 
   const NetworkState& state() const { return state_; }
-  // For other components that record Events.
-  control::EventRecorder& events() { return events_; }
-  QuarantineKeeper& quarantine() { return quarantine_; }
 
  private:
   runtime::Runtime& runtime_;
-  std::optional<StoredEvents> own_events_;
-  control::EventMetrics event_metrics_;
-  control::EventRecorder events_;
+  std::unique_ptr<control::EventRecorder> events_;
   NetworkState state_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;

@@ -17,7 +17,8 @@ constexpr std::string_view kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
 struct Networks : apiserver::TestServer {
-  VirtualNetworks networks{runtime, catalog, cache, api.writer(), metrics};
+  controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
+  VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
 
   Networks() {

@@ -5,7 +5,7 @@
 #include "api/control/event_recorder.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::ipam {
+namespace fairlead::controllers {
 
 class StoredEvents final : public control::EventSink {
  public:
@@ -23,4 +23,4 @@ class StoredEvents final : public control::EventSink {
 // The Event `live` with its count raised and its last time updated. Pure.
 Json counted_up(Json live, const control::EventWrite& event);
 
-}  // namespace fairlead::ipam
+}  // namespace fairlead::controllers

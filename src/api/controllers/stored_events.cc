@@ -1,6 +1,6 @@
-#include "features/networks/ipam/stored_events.h"
+#include "api/controllers/stored_events.h"
 
-namespace fairlead::ipam {
+namespace fairlead::controllers {
 
 using apiserver::Answer;
 using apiserver::Change;
@@ -33,4 +33,4 @@ Task<Result<>> StoredEvents::write(control::EventWrite event) {
   co_return Result<>{};
 }
 
-}  // namespace fairlead::ipam
+}  // namespace fairlead::controllers

@@ -1,0 +1,17 @@
+// The features that this program is made of: the only place that lists them. A new capability is a
+// folder in src/features and a line in features.cc.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "api/controllers/server_feature.h"
+
+namespace fairlead::program {
+
+using ServerFeatures = std::vector<std::unique_ptr<controllers::ServerFeature>>;
+
+// Their parts in `fairlead server`, in the order in which their admissions are asked.
+ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts);
+
+}  // namespace fairlead::program
