@@ -369,6 +369,9 @@ namespace {
 
 Code code_of(const Status& status) {
   switch (status.code) {
+    case 400:
+    case 422:
+      return Code::invalid;
     case 401:
       return Code::unauthorized;
     case 403:
@@ -376,21 +379,23 @@ Code code_of(const Status& status) {
     case 404:
       return Code::not_found;
     case 405:
+    case 406:
+    case 415:
       return Code::unsupported;
+    case 408:
+    case 504:
+      return Code::timeout;
     case 409:
       return status.reason == "AlreadyExists" ? Code::already_exists : Code::conflict;
     case 410:
       return Code::gone;
+    case 413:
     case 429:
       return Code::exhausted;
-    case 500:  // ServerTimeout: not carried out, and worth another attempt
-      return status.reason == "ServerTimeout" ? Code::unavailable : Code::internal;
     case 503:
       return Code::unavailable;
-    case 504:
-      return Code::timeout;
-    default:
-      return status.code >= 500 ? Code::internal : Code::invalid;
+    default:  // ServerTimeout: not carried out, and worth another attempt
+      return status.reason == "ServerTimeout" ? Code::unavailable : Code::internal;
   }
 }
 

@@ -132,7 +132,7 @@ TEST(Status, IsAnErrorAgain) {
   EXPECT_EQ(error_of(uid_mismatch(things, "a", "1", "2")).code, Code::conflict);
   EXPECT_EQ(error_of(apply_conflict("m", {})).code, Code::conflict);
   EXPECT_EQ(error_of(invalid("g", "Thing", "a", {})).code, Code::invalid);
-  EXPECT_EQ(error_of(request_entity_too_large("1 MiB")).code, Code::invalid);
+  EXPECT_EQ(error_of(request_entity_too_large("1 MiB")).code, Code::exhausted);
   EXPECT_EQ(error_of(server_timeout(things, "write", 1)).code, Code::unavailable);
   EXPECT_EQ(error_of(not_found(things, "a")),
             (Error{Code::not_found, R"(things.g "a" not found)"}));

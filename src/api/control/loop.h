@@ -68,9 +68,10 @@ class Batch {
   }
   // One outcome, and one line in the log, for all that are not finished yet.
   void finish_all(const Result<>& outcome) {
-    const std::set<Key> keys = std::exchange(open_, {});
-    if (!outcome && !keys.empty()) tell(*keys.begin(), keys.size(), outcome.error());
-    for (const Key& key : keys) settle(key, outcome);
+    const std::set<Key> open = std::exchange(open_, {});
+    if (!outcome && !open.empty()) tell(*open.begin(), open.size(), outcome.error());
+    for (const Key& key : keys_)
+      if (open.contains(key)) settle(key, outcome);
   }
 
  private:
