@@ -19,9 +19,9 @@
 #include "api/store/memory_store.h"
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
+#include "node/join/join_client.h"
+#include "node/join/join_files.h"
 #include "program/agent_run.h"
-#include "program/join_client.h"
-#include "program/join_files.h"
 #include "program/server_program.h"
 #include "sim/models/lagging_store.h"
 #include "sim/models/sim_fabric.h"
@@ -64,8 +64,8 @@ struct Story {
   store::MemoryStore store;
   HostPlane plane;
   SimProcesses processes;
-  program::StopRequest stop_server;
-  program::StopRequest stop_agent;
+  command::StopRequest stop_server;
+  command::StopRequest stop_agent;
   std::string url;  // of the server that is ready
   bool server_ended = false;
   bool agent_ready = false;
@@ -110,20 +110,20 @@ Task<void> run_server(Machine& machine, Story& story) {
   story.server_ended = true;
 }
 
-Task<Result<program::JoinOutcome>> join(Machine& machine, Story& story, std::string node) {
-  program::JoinClient client(machine,
-                             {.servers = {story.endpoint()},
-                              .token = story.join_token,
-                              .node = std::move(node),
-                              .folder = kJoined},
-                             [&machine](const std::string& text) { machine.note(text); });
+Task<Result<join::JoinOutcome>> join(Machine& machine, Story& story, std::string node) {
+  join::JoinClient client(machine,
+                          {.servers = {story.endpoint()},
+                           .token = story.join_token,
+                           .node = std::move(node),
+                           .folder = kJoined},
+                          [&machine](const std::string& text) { machine.note(text); });
   co_return co_await client.run();
 }
 
 Task<void> run_node(Machine& machine, Story& story) {
   while (story.join_token.empty())
     if (!co_await runtime::sleep(machine, 1s)) co_return;
-  const Result<program::JoinOutcome> joined = co_await join(machine, story, machine.name());
+  const Result<join::JoinOutcome> joined = co_await join(machine, story, machine.name());
   CHECK(joined.has_value());
   program::AgentFlags flags;
   flags.host_ip = "192.0.2.1";
@@ -261,7 +261,7 @@ TEST(Programs, KeepThemselvesGoingForWeeks) {
   world.run_for(2 * kDay);
   EXPECT_GT(server_certificate(story).validity().not_after, first_server.validity().not_after)
       << "the server's certificate was not renewed";
-  const Result<program::JoinOutcome> late = ask(story, join(story.admin, story, "n2"));
+  const Result<join::JoinOutcome> late = ask(story, join(story.admin, story, "n2"));
   EXPECT_TRUE(!late && late.error().code == Code::unauthorized) << "join tokens do not expire";
 
   // The life of the node's certificate and a day: it was renewed, and the node is still one.

@@ -5,12 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "foundation/command/announce.h"
+#include "foundation/command/log_flags.h"
 #include "foundation/runtime/epoll_processes.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
 #include "program/agent_config.h"
 #include "program/agent_run.h"
-#include "program/announce.h"
 #include "program/commands.h"
 #include "program/fabric_choice.h"
 #include "program/host_claim.h"
@@ -27,10 +28,10 @@ void tell_ready(AgentProgram& program, const std::string& fabric) {
   const std::optional<runtime::Endpoint> at = program.metrics_address();
   const std::string metrics = at ? "http://" + at->to_string() + "/metrics" : "none";
   const std::size_t attachments = program.agent().view().local_count();
-  announce(kProgram,
-           ", fabric " + fabric + ", " + std::to_string(attachments) +
-               " attachments here, metrics " + metrics,
-           {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
+  command::announce(kProgram,
+                    ", fabric " + fabric + ", " + std::to_string(attachments) +
+                        " attachments here, metrics " + metrics,
+                    {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
 }
 
 Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config, AgentFlags flags) {
@@ -41,9 +42,9 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config, A
                             .mtu = flags.mtu};
   FL_CO_TRY(const std::unique_ptr<fabric::Fabric> fabric, make_fabric(runtime, choice));
   runtime::EpollProcesses processes(runtime);
-  StopRequest stop;
+  command::StopRequest stop;
   runtime::Scope scope(runtime);
-  scope.spawn(ask_at_signals(runtime, stop));
+  scope.spawn(command::ask_at_signals(runtime, stop));
   AgentSurroundings surroundings{
       .processes = processes,
       .fabric = *fabric,
@@ -56,22 +57,22 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, AgentConfig config, A
 }
 
 int run(const AgentFlags& flags) {
-  set_up_log(flags.log_format, flags.log_level);
+  command::set_up_log(flags.log);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
   Result<AgentConfig> config = check_flags(flags, runtime.files());
-  if (!config) return report_failure(kProgram, config.error());
+  if (!config) return command::report_failure(kProgram, config.error());
   const std::string node = config->agent.node;
   const Result<LockFile> lock =
       LockFile::take(lock_path(flags, node), "another agent of this node");
-  if (!lock) return report_failure(kProgram, lock.error().context("--lock-file"));
+  if (!lock) return command::report_failure(kProgram, lock.error().context("--lock-file"));
   std::optional<Result<HostClaim>> claim;
   if (flags.fabric != "log") claim.emplace(HostClaim::take(kClaims, flags.fabric));
-  if (claim && !*claim) return report_failure(kProgram, claim->error());
+  if (claim && !*claim) return command::report_failure(kProgram, claim->error());
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report_failure(kProgram, caught.error());
+    return command::report_failure(kProgram, caught.error());
   const Result<> outcome =
       runtime.run_until_complete(run_process(runtime, std::move(*config), flags));
-  if (!outcome) return report_failure(kProgram, outcome.error());
+  if (!outcome) return command::report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -126,12 +127,7 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->add_option("--lock-file", flags->lock_file,
                       "Held while running; default: agent.lock in --join-dir, else "
                       "/run/fairlead/agent-NODE.lock");
-  command->add_option("--log-format", flags->log_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->add_option("--log-level", flags->log_level, "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  command::add_log_flags(*command, flags->log);
   add_hook_flags(*command, *flags);
   command->footer(
       "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"

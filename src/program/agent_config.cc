@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "api/client/server_url.h"
 #include "foundation/base/host_address.h"
-#include "program/admin_access.h"
-#include "program/join_files.h"
+#include "node/join/join_files.h"
 #include "program/node_info.h"
 #include "tools/bench/settings.h"
 
@@ -29,11 +29,11 @@ Result<identity::ClientConfig> read_kubeconfig(runtime::Files& files, const std:
 
 // What `fairlead join` left in its folder: who we are, and every server it was told of.
 Result<> read_membership(runtime::Files& files, const std::string& folder, AgentConfig& config) {
-  JoinFiles joined(files, folder);
+  join::JoinFiles joined(files, folder);
   if (Result<std::string> there = files.read(joined.path("node.crt")); !there)
     return fail(there.error().code, joined.path("node.crt") + ": run `fairlead join` first");
   FL_TRY(const identity::PrivateKey key, joined.key());
-  FL_TRY(const std::optional<Membership> membership, joined.read(key));
+  FL_TRY(const std::optional<join::Membership> membership, joined.read(key));
   if (!membership) return fail(Code::invalid, folder + " is not a complete membership");
   FL_TRY(config.api, read_kubeconfig(files, joined.path("node.kubeconfig")));
   if (config.agent.node.empty()) config.agent.node = membership->node;
@@ -41,8 +41,8 @@ Result<> read_membership(runtime::Files& files, const std::string& folder, Agent
     return fail(Code::invalid, folder + " is that of node " + membership->node);
   for (const std::string& url : membership->servers) {
     if (url == config.api.server) continue;
-    FL_TRY(runtime::Endpoint server, endpoint_of_url(url));
-    config.further_servers.push_back(std::move(server));
+    FL_TRY(client::ServerUrl server, client::parse_server_url(url));
+    config.further_servers.push_back(std::move(server.endpoint));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "foundation/command/log_flags.h"
 #include "program/agent_program.h"
 
 namespace fairlead::program {
@@ -25,8 +26,7 @@ struct AgentFlags {
   std::string audit_interval = "30s";
   std::string metrics_listen = "127.0.0.1:9294";
   std::string lock_file;
-  std::string log_format = "text";
-  std::string log_level = "info";
+  command::LogFlags log;
 };
 
 // Reads the credentials, too.

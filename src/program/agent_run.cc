@@ -5,7 +5,7 @@
 
 #include "foundation/base/log.h"
 #include "foundation/runtime/scope.h"
-#include "program/join_client.h"
+#include "node/join/join_client.h"
 
 namespace fairlead::program {
 namespace {
@@ -41,9 +41,10 @@ Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, Ag
   for (;;) {
     if (Result<> slept = co_await runtime::sleep(runtime, kRenewalInterval); !slept) co_return;
     if (!flags.join_dir.empty()) {
-      JoinClient client(runtime, {.folder = flags.join_dir},
-                        [](const std::string& text) { log::info("renewal", {{"told", text}}); });
-      const Result<JoinOutcome> outcome = co_await client.run();
+      join::JoinClient client(runtime, {.folder = flags.join_dir}, [](const std::string& text) {
+        log::info("renewal", {{"told", text}});
+      });
+      const Result<join::JoinOutcome> outcome = co_await client.run();
       if (!outcome)
         log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
     }
@@ -59,7 +60,7 @@ Task<void> keep_credentials(runtime::Runtime& runtime, AgentProgram& program, Ag
 }  // namespace
 
 Task<Result<>> run_agent(runtime::Runtime& runtime, AgentConfig config, AgentFlags flags,
-                         AgentSurroundings surroundings, StopRequest& stop) {
+                         AgentSurroundings surroundings, command::StopRequest& stop) {
   runtime::Signal audited;
   // What else the agent does, heartbeats above all, and an audit need not be in memory together.
   config.agent.make_room = surroundings.give_back_memory;

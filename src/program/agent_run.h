@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
+#include "foundation/command/stop_request.h"
 #include "program/agent_config.h"
 #include "program/agent_program.h"
-#include "program/stop_request.h"
 
 namespace fairlead::program {
 
@@ -24,6 +24,6 @@ struct AgentSurroundings {
 
 // Until asked to stop. The fabric stays as it is.
 Task<Result<>> run_agent(runtime::Runtime& runtime, AgentConfig config, AgentFlags flags,
-                         AgentSurroundings surroundings, StopRequest& stop);
+                         AgentSurroundings surroundings, command::StopRequest& stop);
 
 }  // namespace fairlead::program

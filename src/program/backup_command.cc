@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "api/backup/backup_download.h"
 #include "api/store/backup/backup.h"
 #include "api/store/data_directory.h"
 #include "api/store/restored_revision.h"
+#include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
-#include "program/backup_download.h"
 #include "program/commands.h"
-#include "program/exit_status.h"
 #include "program/open_store.h"
 
 namespace fairlead::program {
@@ -57,7 +57,8 @@ Task<Result<store::BackupSummary>> back_up(runtime::Runtime& runtime, const Serv
     // Whoever holds the folder is the server, and the server then makes the backup.
     const Result<store::DataDirectory> free = store::DataDirectory::open(locked_folder(config));
     if (!free && free.error().code != Code::unavailable) co_return fail(free.error());
-    if (!free) co_return co_await download_backup(runtime, config.flags.data, std::move(file));
+    if (!free)
+      co_return co_await backup::download_backup(runtime, config.flags.data, std::move(file));
   }
   if (config.store.kind == Kind::memory)
     co_return fail(Code::not_found, "--store memory: no server runs on " + config.flags.data +
@@ -99,11 +100,11 @@ constexpr const char* kRestore = "fairlead server restore";
 
 int run_backup(const BackupFlags& flags) {
   const Result<ServerConfig> config = check_flags(*flags.server);
-  if (!config) return report(kBackup, config.error());
+  if (!config) return command::report(kBackup, config.error());
   runtime::EpollRuntime runtime;
   const Result<store::BackupSummary> summary =
       runtime.run_until_complete(back_up(runtime, *config, flags.file));
-  if (!summary) return report(kBackup, summary.error());
+  if (!summary) return command::report(kBackup, summary.error());
   std::printf("%llu objects at revision %llu written to %s\n",
               static_cast<unsigned long long>(summary->items),
               static_cast<unsigned long long>(summary->revision), flags.file.c_str());
@@ -112,11 +113,11 @@ int run_backup(const BackupFlags& flags) {
 
 int run_restore(const BackupFlags& flags) {
   const Result<ServerConfig> config = check_flags(*flags.server);
-  if (!config) return report(kRestore, config.error());
+  if (!config) return command::report(kRestore, config.error());
   runtime::EpollRuntime runtime;
   const Result<store::BackupSummary> summary =
       runtime.run_until_complete(restore(runtime, *config, flags.file));
-  if (!summary) return report(kRestore, summary.error());
+  if (!summary) return command::report(kRestore, summary.error());
   std::printf("%llu objects of revision %llu restored\n",
               static_cast<unsigned long long>(summary->items),
               static_cast<unsigned long long>(summary->revision));

@@ -86,15 +86,15 @@ int estimate(const AttachmentFlags& flags, const bench::AttachmentSettings& sett
   const auto random = [engine = std::mt19937_64(device())]() mutable { return engine(); };
   const std::size_t nodes = std::max(flags.fleet.agents, settings.nodes.size());
   std::fputs(bench::estimate_text(settings, nodes, random).c_str(), stdout);
-  if (settings.sizes_csv.empty()) return kDone;
+  if (settings.sizes_csv.empty()) return command::kDone;
   const Result<> written = bench::write_file(
       "--sizes-csv", settings.sizes_csv, bench::sizes_csv(bench::plan_networks(settings, random)));
-  return written ? kDone : report(kCommand, written.error());
+  return written ? command::kDone : command::report(kCommand, written.error());
 }
 
 int run_attachments(const AttachmentFlags& flags) {
   Result<bench::AttachmentSettings> settings = read_settings(flags);
-  if (!settings) return report(kCommand, settings.error());
+  if (!settings) return command::report(kCommand, settings.error());
   if (flags.estimate) return estimate(flags, *settings);
   std::optional<AgentFleet> fleet;
   if (flags.fleet.agents != 0) {
@@ -102,7 +102,7 @@ int run_attachments(const AttachmentFlags& flags) {
     options.kubeconfig = kubeconfig_path(flags);
     options.attachments = settings->attachments;
     Result<AgentFleet> started = AgentFleet::start(options);
-    if (!started) return report(kCommand, started.error());
+    if (!started) return command::report(kCommand, started.error());
     fleet.emplace(std::move(*started));
     settings->nodes = fleet->nodes();
   }

@@ -32,10 +32,10 @@ int run_api(const BenchFlags& flags) {
   constexpr const char* kCommand = "fairlead bench api";
   bench::ApiSettings settings = flags.api;
   const Result<bench::Verb> verb = bench::parse_verb(flags.verb);
-  if (!verb) return report(kCommand, verb.error());
+  if (!verb) return command::report(kCommand, verb.error());
   settings.verb = *verb;
   const Result<Duration> duration = bench::parse_duration(flags.duration);
-  if (!duration) return report(kCommand, duration.error().context("--duration"));
+  if (!duration) return command::report(kCommand, duration.error().context("--duration"));
   settings.duration = *duration;
   const std::size_t size = settings.size;
   return run_bench(kCommand, flags, bench::check_settings(std::move(settings)),

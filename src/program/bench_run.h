@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
 #include "foundation/wire/json.h"
-#include "program/exit_status.h"
 #include "tools/bench/target.h"
 
 namespace fairlead::program {
@@ -71,22 +71,23 @@ inline std::string kubeconfig_path(const BenchCommon& flags) {
 // A load over `settings`, from the kubeconfig to the exit status. `make` is given the run's name.
 template <class Settings, class Make>
 int run_bench(const char* command, const BenchCommon& flags, Result<Settings> settings, Make make) {
-  if (!settings) return report(command, settings.error());
+  if (!settings) return command::report(command, settings.error());
   const std::string path = kubeconfig_path(flags);
   if (path.empty())
-    return report(command, {Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
+    return command::report(command,
+                           {Code::invalid, "--kubeconfig is missing, and KUBECONFIG is not set"});
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report(command, caught.error());
+    return command::report(command, caught.error());
   const Result<bench::Target> target = bench::load_target(runtime.files(), path);
-  if (!target) return report(command, target.error());
+  if (!target) return command::report(command, target.error());
   char run[32];
   std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
   auto load = make(runtime, *target, std::move(*settings), run);
-  if (!load) return report(command, load.error());
+  if (!load) return command::report(command, load.error());
   const Result<> outcome = runtime.run_until_complete(run_load(runtime, **load, flags.json));
-  if (!outcome) return report(command, outcome.error());
+  if (!outcome) return command::report(command, outcome.error());
   return 0;
 }
 

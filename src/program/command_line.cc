@@ -8,9 +8,11 @@
 #include <ostream>
 #include <utility>
 
+#include "foundation/command/exit_status.h"
+#include "node/join/join_command.h"
 #include "program/build_info.h"
 #include "program/commands.h"
-#include "program/exit_status.h"
+#include "tools/lab/lab_command.h"
 
 namespace fairlead::program {
 namespace {
@@ -70,7 +72,7 @@ int refuse(const CLI::App& root, const CLI::ParseError& error, std::ostream& err
   fmt::print(err, "{}: {}\n", path, explain(app, error));
   if (!commands_of(app).empty()) fmt::print(err, "Commands: {}\n", command_list(app));
   fmt::print(err, "See {} --help.\n", path);
-  return kWrongUsage;
+  return command::kWrongUsage;
 }
 
 }  // namespace
@@ -87,9 +89,9 @@ void build_commands(CLI::App& app, int& exit_status) {
       "  fairlead help agent\n"
       "Each command has its own --help. Exit status: 0 done, 1 failed, 2 wrong usage.");
   add_server_command(app, exit_status);
-  add_join_command(app, exit_status);
+  join::add_join_command(app, exit_status);
   add_agent_command(app, exit_status);
-  add_lab_command(app, exit_status);
+  lab::add_lab_command(app, exit_status);
   add_bench_command(app, exit_status);
   app.add_subcommand("version", "Prints the version and the commit it was built from.")
       ->footer("Examples:\n  fairlead version")
@@ -101,7 +103,7 @@ void build_commands(CLI::App& app, int& exit_status) {
 }
 
 int run_command_line(std::vector<std::string> words, std::ostream& out, std::ostream& err) {
-  int exit_status = kDone;
+  int exit_status = command::kDone;
   CLI::App app;
   build_commands(app, exit_status);
   if (!words.empty() && words.front() == "help") {

@@ -7,8 +7,8 @@
 #include <functional>
 #include <sstream>
 
+#include "foundation/command/exit_status.h"
 #include "program/build_info.h"
-#include "program/exit_status.h"
 
 namespace fairlead::program {
 namespace {
@@ -93,7 +93,7 @@ TEST(CommandLine, WrongUsage) {
   for (const Case& wrong : cases) {
     SCOPED_TRACE(wrong.line);
     const Said said = run(wrong.line);
-    EXPECT_EQ(said.status, kWrongUsage);
+    EXPECT_EQ(said.status, command::kWrongUsage);
     EXPECT_EQ(said.out, "");
     EXPECT_TRUE(said.err.starts_with(wrong.first)) << said.err;
     EXPECT_NE(said.err.find(wrong.also), std::string::npos) << said.err;
@@ -108,19 +108,19 @@ TEST(CommandLine, Failures) {
         "agent --host-ip 10.0.0.1 --join-dir /nonexistent",
         "bench api --kubeconfig /nonexistent"}) {
     const Said said = run(line);
-    EXPECT_EQ(said.status, kFailed) << line;
+    EXPECT_EQ(said.status, command::kFailed) << line;
     EXPECT_TRUE(said.err.starts_with("fairlead ")) << said.err;
   }
 }
 
 TEST(CommandLine, VersionAndHelp) {
   for (const char* line : {"version", "--version"}) {
-    EXPECT_EQ(run(line).status, kDone);
+    EXPECT_EQ(run(line).status, command::kDone);
     EXPECT_EQ(run(line).out, version_line() + "\n");
   }
   EXPECT_EQ(run("help").out, run("--help").out);
   EXPECT_EQ(run("help lab up").out, run("lab up --help").out);
-  EXPECT_EQ(run("lab up --help").status, kDone);
+  EXPECT_EQ(run("lab up --help").status, command::kDone);
   EXPECT_NE(run("agent --help").out.find("=vxlan"), std::string::npos) << run("agent --help").out;
 }
 

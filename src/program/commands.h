@@ -13,8 +13,6 @@ namespace fairlead::program {
 struct ServerFlags;
 
 void add_server_command(CLI::App& app, int& exit_status);
-void add_join_command(CLI::App& app, int& exit_status);
-void add_lab_command(CLI::App& app, int& exit_status);
 void add_agent_command(CLI::App& app, int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 

@@ -10,10 +10,9 @@
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
 #include "node/fabric/log_fabric.h"
-#include "program/admin_access.h"
+#include "node/join/join_client.h"
 #include "program/agent_config.h"
 #include "program/agent_program.h"
-#include "program/join_client.h"
 #include "tools/bench/target.h"
 
 namespace fairlead::program {
@@ -75,10 +74,10 @@ class FleetProcess {
   Task<Result<>> start(std::size_t index) {
     const std::string& node = share_.nodes[index];
     const std::string folder = share_.folder + "/" + node;
-    JoinClient join(runtime_,
-                    {.servers = {server_}, .token = token_, .node = node, .folder = folder},
-                    [](const std::string& text) { log::info("join", {{"told", text}}); });
-    const Result<JoinOutcome> joined = co_await join.run();
+    join::JoinClient join(runtime_,
+                          {.servers = {server_}, .token = token_, .node = node, .folder = folder},
+                          [](const std::string& text) { log::info("join", {{"told", text}}); });
+    const Result<join::JoinOutcome> joined = co_await join.run();
     if (!joined) co_return fail(joined.error().context("join " + node));
     ++mine_.joined;
     const auto host = static_cast<std::uint32_t>(kHosts + 1 + share_.first + index);

@@ -3,9 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "foundation/command/announce.h"
+#include "foundation/command/log_flags.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
-#include "program/announce.h"
 #include "program/commands.h"
 #include "program/resident_memory.h"
 #include "program/server_config.h"
@@ -17,17 +18,18 @@ namespace {
 constexpr std::string_view kProgram = "fairlead server";
 
 Task<Result<>> run_process(runtime::EpollRuntime& runtime, const ServerConfig& config) {
-  StopRequest stop;
+  command::StopRequest stop;
   runtime::Scope scope(runtime);
-  scope.spawn(ask_at_signals(runtime, stop));
+  scope.spawn(command::ask_at_signals(runtime, stop));
   ServerSurroundings surroundings{
       .open_store =
           [&](metrics::Registry& metrics) { return open_store(runtime, config, metrics); },
       .tell_ready =
           [&config](const std::string& url, const std::string& store) {
             const std::string kubeconfig = config.flags.data + "/admin.kubeconfig";
-            announce(kProgram, " on " + url + ", store " + store + ", kubeconfig " + kubeconfig,
-                     {{"url", url}, {"store", store}, {"kubeconfig", kubeconfig}});
+            command::announce(kProgram,
+                              " on " + url + ", store " + store + ", kubeconfig " + kubeconfig,
+                              {{"url", url}, {"store", store}, {"kubeconfig", kubeconfig}});
           },
       .give_back_memory = give_back_memory};
   Result<> outcome = co_await run_server(runtime, config, std::move(surroundings), stop);
@@ -36,15 +38,15 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, const ServerConfig& c
 }
 
 int run(const ServerFlags& flags) {
-  set_up_log(flags.log_format, flags.log_level);
+  command::set_up_log(flags.log);
   Result<ServerConfig> config = check_flags(flags);
-  if (!config) return report_failure(kProgram, config.error());
+  if (!config) return command::report_failure(kProgram, config.error());
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
-    return report_failure(kProgram, caught.error());
+    return command::report_failure(kProgram, caught.error());
   const Result<> outcome = runtime.run_until_complete(run_process(runtime, *config));
-  if (!outcome) return report_failure(kProgram, outcome.error());
+  if (!outcome) return command::report_failure(kProgram, outcome.error());
   return 0;
 }
 
@@ -164,12 +166,7 @@ void add_server_command(CLI::App& app, int& exit_status) {
   command->add_option("--audit-level", flags->audit_level, "metadata or request")
       ->check(CLI::IsMember({"metadata", "request"}))
       ->capture_default_str();
-  command->add_option("--log-format", flags->log_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->add_option("--log-level", flags->log_level, "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
+  command::add_log_flags(*command, flags->log);
   add_limit_flags(*command, *flags);
   command->footer(
       "Examples:\n"

@@ -9,6 +9,7 @@
 #include "api/apiserver/audit_log.h"
 #include "api/delegation/agent_tokens.h"
 #include "foundation/base/result.h"
+#include "foundation/command/log_flags.h"
 #include "foundation/http/server.h"
 #include "foundation/runtime/stream.h"
 #include "foundation/runtime/time.h"
@@ -33,8 +34,7 @@ struct ServerFlags {
   std::string agent_service_account = "fairlead-system/fairlead-agent";
   std::string audit_log;
   std::string audit_level = "metadata";
-  std::string log_format = "text";
-  std::string log_level = "info";
+  command::LogFlags log;
   bool anonymous = true;
   double shutdown_delay_seconds = 0;
   double drain_seconds = 10;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/apiserver/api_server.h"
+#include "api/backup/backup_service.h"
 #include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
 #include "api/controllers/node_lifecycle.h"
@@ -18,7 +19,6 @@
 #include "foundation/runtime/scope.h"
 #include "foundation/runtime/timed_wait.h"
 #include "program/audit_file.h"
-#include "program/backup_service.h"
 #include "program/build_info.h"
 #include "program/features.h"
 #include "program/server_addresses.h"
@@ -33,7 +33,7 @@ constexpr Duration kGiveBackInterval = 1min;
 constexpr Duration kLockPause = 250ms;
 constexpr Duration kLockReminder = 10s;
 
-Task<void> cancel_at(StopRequest& stop, runtime::Nested<Result<>>& work) {
+Task<void> cancel_at(command::StopRequest& stop, runtime::Nested<Result<>>& work) {
   while (!stop.asked()) {
     const Result<> told = co_await stop.changed().wait();
     if (!told) co_return;
@@ -42,7 +42,8 @@ Task<void> cancel_at(StopRequest& stop, runtime::Nested<Result<>>& work) {
 }
 
 // What must be there before anything is served; given up when the server is to end.
-Task<Result<>> unless_stopped(runtime::Runtime& runtime, Task<Result<>> task, StopRequest& stop) {
+Task<Result<>> unless_stopped(runtime::Runtime& runtime, Task<Result<>> task,
+                              command::StopRequest& stop) {
   runtime::Nested<Result<>> work(runtime, std::move(task));
   runtime::Scope scope(runtime);
   scope.spawn(cancel_at(stop, work));
@@ -56,7 +57,7 @@ Task<Result<>> unless_stopped(runtime::Runtime& runtime, Task<Result<>> task, St
 Task<Result<OpenedStore>> open_when_free(runtime::Runtime& runtime,
                                          const ServerSurroundings& surroundings,
                                          metrics::Registry& metrics, Duration patience,
-                                         StopRequest& stop) {
+                                         command::StopRequest& stop) {
   const Instant began = runtime.now();
   Instant remind = began;
   for (;;) {
@@ -83,7 +84,7 @@ Task<Result<OpenedStore>> open_when_free(runtime::Runtime& runtime,
 class ServerProgram {
  public:
   ServerProgram(runtime::Runtime& runtime, const ServerConfig& config,
-                ServerSurroundings surroundings, StopRequest& stop)
+                ServerSurroundings surroundings, command::StopRequest& stop)
       : runtime_(runtime),
         config_(config),
         surroundings_(std::move(surroundings)),
@@ -107,7 +108,7 @@ class ServerProgram {
   runtime::Runtime& runtime_;
   const ServerConfig& config_;
   ServerSurroundings surroundings_;
-  StopRequest& stop_;
+  command::StopRequest& stop_;
 
   metrics::Registry metrics_;
   std::optional<OpenedStore> opened_;
@@ -119,7 +120,7 @@ class ServerProgram {
   std::optional<identity::UnionAuthorizer> authorizer_;
   std::unique_ptr<AuditFile> audit_;
   std::optional<apiserver::ApiServer> api_;
-  std::optional<BackupService> backup_;
+  std::optional<backup::BackupService> backup_;
   std::optional<control::WorkQueueFamilies> queues_;
   std::optional<controllers::ServerEvents> events_;
   ServerFeatures features_;
@@ -315,7 +316,7 @@ Task<Result<>> ServerProgram::run() {
 }  // namespace
 
 Task<Result<>> run_server(runtime::Runtime& runtime, const ServerConfig& config,
-                          ServerSurroundings surroundings, StopRequest& stop) {
+                          ServerSurroundings surroundings, command::StopRequest& stop) {
   ServerProgram program(runtime, config, std::move(surroundings), stop);
   co_return co_await program.run();
 }

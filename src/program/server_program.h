@@ -11,10 +11,10 @@
 #include <functional>
 #include <string>
 
+#include "foundation/command/stop_request.h"
 #include "foundation/runtime/runtime.h"
 #include "program/open_store.h"
 #include "program/server_config.h"
-#include "program/stop_request.h"
 
 namespace fairlead::program {
 
@@ -33,6 +33,6 @@ struct ServerSurroundings {
 // Asked to stop: /readyz says no, everything is still served for --shutdown-delay-seconds; then the
 // listeners close, watches end, and requests under way get --drain-seconds to end.
 Task<Result<>> run_server(runtime::Runtime& runtime, const ServerConfig& config,
-                          ServerSurroundings surroundings, StopRequest& stop);
+                          ServerSurroundings surroundings, command::StopRequest& stop);
 
 }  // namespace fairlead::program

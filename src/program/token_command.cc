@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "api/apiserver/join_service.h"
+#include "api/client/admin_access.h"
 #include "api/client/rest_client.h"
 #include "foundation/base/time_text.h"
+#include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
-#include "program/admin_access.h"
 #include "program/commands.h"
-#include "program/exit_status.h"
 #include "program/server_config.h"
 #include "program/time_to_live.h"
 
@@ -102,7 +102,7 @@ Result<> check_flags(const TokenFlags& flags) {
 Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFlags& flags) {
   FL_CO_CHECKED(check_flags(flags));
   FL_CO_TRY(const identity::ClientConfig config,
-            read_admin_kubeconfig(runtime, flags.server->data));
+            client::read_admin_kubeconfig(runtime, flags.server->data));
   FL_CO_TRY(const std::unique_ptr<client::RestClient> api,
             client::RestClient::open(runtime, config, {.user_agent = "fairlead-token"}));
   Result<> outcome;
@@ -122,8 +122,8 @@ Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFl
 int run(Action action, const TokenFlags& flags) {
   runtime::EpollRuntime runtime;
   const Result<> outcome = runtime.run_until_complete(carry_out(runtime, action, flags));
-  if (outcome) return kDone;
-  return report("fairlead server token", outcome.error());
+  if (outcome) return command::kDone;
+  return command::report("fairlead server token", outcome.error());
 }
 
 }  // namespace

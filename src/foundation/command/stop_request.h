@@ -4,7 +4,7 @@
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/epoll_runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::command {
 
 class StopRequest {
  public:
@@ -34,4 +34,4 @@ inline Task<void> ask_at_signals(runtime::EpollRuntime& runtime, StopRequest& st
   }
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -1,4 +1,4 @@
-#include "program/join_client.h"
+#include "node/join/join_client.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,9 +7,9 @@
 #include "api/client/rest_client.h"
 #include "api/identity/authority.h"
 #include "foundation/http/client.h"
-#include "program/admin_access.h"
+#include "api/client/server_url.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 using identity::JoinResponse;
@@ -74,8 +74,9 @@ Task<Result<JoinOutcome>> JoinClient::renew(Membership membership, identity::Pri
   FL_CO_TRY(const std::string key_pem, key.pem());
   std::vector<runtime::Endpoint> servers = plan_.servers;
   for (const std::string& url : membership.servers)
-    if (Result<runtime::Endpoint> endpoint = endpoint_of_url(url))
-      if (std::ranges::find(servers, *endpoint) == servers.end()) servers.push_back(*endpoint);
+    if (Result<client::ServerUrl> server = client::parse_server_url(url))
+      if (std::ranges::find(servers, server->endpoint) == servers.end())
+        servers.push_back(server->endpoint);
   Error last{Code::invalid, files_.path("servers") + " names no server; give --server"};
   for (const runtime::Endpoint& server : servers) {
     Attempt attempt{.server = server,
@@ -184,4 +185,4 @@ Task<Result<std::string>> JoinClient::exchange(runtime::Endpoint server,
   co_return fail(client::error_of_status(response->status, status));
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join

@@ -11,11 +11,11 @@
 #include "foundation/runtime/epoll_runtime.h"
 #include "tools/lab/lab_plan.h"
 
-namespace fairlead::program {
+namespace fairlead::lab {
 
 class Lab {
  public:
-  Lab(runtime::EpollRuntime& runtime, lab::LabSettings settings);
+  Lab(runtime::EpollRuntime& runtime, LabSettings settings);
 
   Task<Result<>> up();
   Task<Result<>> down();
@@ -39,13 +39,13 @@ class Lab {
   Result<> start_servers();
   Task<Result<>> make_host(std::uint32_t host);
   Task<Result<>> make_ovs(std::uint32_t host);
-  Result<lab::Daemon> find_daemon(const std::string& name);
-  Result<> start(const lab::Daemon& daemon);
-  Task<Result<std::string>> output_of(lab::Arguments command);
-  Task<Result<>> run(lab::Arguments command);
+  Result<Daemon> find_daemon(const std::string& name);
+  Result<> start(const Daemon& daemon);
+  Task<Result<std::string>> output_of(Arguments command);
+  Task<Result<>> run(Arguments command);
 
   runtime::EpollProcesses processes_;
-  lab::LabSettings settings_;
+  LabSettings settings_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::lab

@@ -1,19 +1,11 @@
-#include "program/announce.h"
+#include "foundation/command/announce.h"
 
 #include <cstdio>
 
 #include "foundation/base/log_line.h"
-#include "program/exit_status.h"
+#include "foundation/command/exit_status.h"
 
-namespace fairlead::program {
-
-void set_up_log(const std::string& format, const std::string& level) {
-  log::set_format(format == "json" ? log::Format::json : log::Format::text);
-  log::set_level(level == "debug"     ? log::Level::debug
-                 : level == "warning" ? log::Level::warning
-                 : level == "error"   ? log::Level::error
-                                      : log::Level::info);
-}
+namespace fairlead::command {
 
 void announce(std::string_view program, const std::string& sentence, log::Fields fields) {
   const std::string ready = std::string(program) + " ready";
@@ -30,4 +22,4 @@ int report_failure(std::string_view program, const Error& error) {
   return exit_status_of(error);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -17,7 +17,7 @@
 #include "api/identity/join.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 
 struct Membership {
   identity::Certificate certificate;
@@ -49,4 +49,4 @@ class JoinFiles {
   std::string folder_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join

@@ -1,15 +1,16 @@
-#include "program/backup_download.h"
+#include "api/backup/backup_download.h"
 
 #include <memory>
 
 #include "api/client/rest_client.h"
+#include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "api/store/backup/file.h"
 #include "foundation/http/client.h"
-#include "program/admin_access.h"
-#include "program/backup_service.h"
+#include "api/client/admin_access.h"
+#include "api/backup/backup_service.h"
 
-namespace fairlead::program {
+namespace fairlead::backup {
 namespace {
 
 constexpr Duration kAnswerTime = 30s;  // for the head and for every piece
@@ -52,15 +53,15 @@ Task<Result<store::BackupSummary>> receive(runtime::Runtime& runtime, http::Clie
 
 Task<Result<store::BackupSummary>> download_backup(runtime::Runtime& runtime, std::string folder,
                                                    std::string file) {
-  FL_CO_TRY(const identity::ClientConfig config, read_admin_kubeconfig(runtime, folder));
-  FL_CO_TRY(const runtime::Endpoint server, endpoint_of_url(config.server));
-  http::ClientOptions options{.endpoints = {server}};
+  FL_CO_TRY(const identity::ClientConfig config, client::read_admin_kubeconfig(runtime, folder));
+  FL_CO_TRY(const client::ServerUrl url, client::parse_server_url(config.server));
+  http::ClientOptions options{.endpoints = {url.endpoint}};
   options.tls = std::make_shared<identity::SwappableTls>(runtime::TlsCredentials{
-      .trusted_ca = config.ca, .server_name = server.host, .alpn = {"h2", "http/1.1"}});
+      .trusted_ca = config.ca, .server_name = url.endpoint.host, .alpn = {"h2", "http/1.1"}});
   http::Client client(runtime, std::move(options));
   http::Request request{
       .target = std::string(kBackupPath),
-      .authority = server.to_string(),
+      .authority = url.authority,
       .headers = {{"User-Agent", "fairlead-backup"}, {"Authorization", "Bearer " + config.token}}};
   Result<std::unique_ptr<http::ClientStream>> stream = co_await client.open(std::move(request));
   if (!stream) co_return fail(std::move(stream).error().context(config.server));
@@ -79,4 +80,4 @@ Task<Result<store::BackupSummary>> download_backup(runtime::Runtime& runtime, st
   co_return summary;
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::backup

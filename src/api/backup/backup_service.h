@@ -4,7 +4,7 @@
 
 #include "api/apiserver/api_server.h"
 
-namespace fairlead::program {
+namespace fairlead::backup {
 
 inline constexpr std::string_view kBackupPath = "/fairlead.dev/backup";
 
@@ -19,4 +19,4 @@ class BackupService final : public apiserver::PathHandler {
   store::Store& store_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::backup

@@ -7,7 +7,7 @@
 
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
+namespace fairlead::command {
 
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;       // what was asked for could not be done
@@ -29,4 +29,4 @@ inline int report(std::string_view command, const Error& error) {
   return status;
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

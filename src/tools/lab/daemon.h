@@ -9,7 +9,7 @@
 
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
+namespace fairlead::lab {
 
 struct DaemonFiles {
   std::string log;
@@ -31,4 +31,4 @@ void stop_daemon(const std::string& pid_file, int seconds);
 // SIGKILL, without a word.
 void kill_daemon(const std::string& pid_file);
 
-}  // namespace fairlead::program
+}  // namespace fairlead::lab

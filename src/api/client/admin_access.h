@@ -6,13 +6,10 @@
 #include "api/identity/kubeconfig.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::client {
 
 // Fails naming the file, and what to do when there is none.
 Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
                                                      const std::string& folder);
 
-// The host:port of "https://host:port".
-Result<runtime::Endpoint> endpoint_of_url(const std::string& url);
-
-}  // namespace fairlead::program
+}  // namespace fairlead::client

@@ -1,6 +1,6 @@
-#include "program/admin_access.h"
+#include "api/client/admin_access.h"
 
-namespace fairlead::program {
+namespace fairlead::client {
 
 Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
                                                      const std::string& folder) {
@@ -19,10 +19,4 @@ Result<identity::ClientConfig> read_admin_kubeconfig(runtime::Runtime& runtime,
   return config;
 }
 
-Result<runtime::Endpoint> endpoint_of_url(const std::string& url) {
-  constexpr std::string_view kScheme = "https://";
-  if (!url.starts_with(kScheme)) return fail(Code::invalid, url + ": must begin with https://");
-  return runtime::Endpoint::parse(std::string_view(url).substr(kScheme.size()));
-}
-
-}  // namespace fairlead::program
+}  // namespace fairlead::client

@@ -8,10 +8,7 @@
 #include "foundation/base/log.h"
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
-
-// --log-format and --log-level, before anything is said.
-void set_up_log(const std::string& format, const std::string& level);
+namespace fairlead::command {
 
 // On standard output, at once.
 void announce(std::string_view program, const std::string& sentence, log::Fields fields);
@@ -19,4 +16,4 @@ void announce(std::string_view program, const std::string& sentence, log::Fields
 // On standard error; returns the exit status.
 int report_failure(std::string_view program, const Error& error);
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -1,10 +1,10 @@
-#include "program/join_files.h"
+#include "node/join/join_files.h"
 
 #include <gtest/gtest.h>
 
 #include "api/identity/test_support.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 using namespace identity::testing;
@@ -90,4 +90,4 @@ TEST(JoinFiles, FilesMustFit) {
 }
 
 }  // namespace
-}  // namespace fairlead::program
+}  // namespace fairlead::join

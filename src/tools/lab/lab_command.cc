@@ -1,5 +1,5 @@
-// `fairlead lab`: brings the lab of tools/lab/lab_plan.h up and down, tells how it is, and runs
-// commands on its hosts. Flags in, program/lab.h does it.
+#include "tools/lab/lab_command.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,34 +11,30 @@
 #include <vector>
 
 #include "foundation/runtime/epoll_runtime.h"
-#include "program/commands.h"
-#include "program/exit_status.h"
-#include "program/lab.h"
+#include "foundation/command/exit_status.h"
+#include "tools/lab/lab.h"
 #include "tools/lab/lab_plan.h"
 
-namespace fairlead::program {
+namespace fairlead::lab {
 namespace {
-
-using lab::Arguments;
-using lab::LabSettings;
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 int finish(const Result<>& outcome) {
-  return outcome ? kDone : report("fairlead lab", outcome.error());
+  return outcome ? command::kDone : command::report("fairlead lab", outcome.error());
 }
 
 // In this process, so that terminal and exit status are the command's own.
 int execute(Lab& lab, const LabSettings& settings, const std::string& host, Arguments command) {
   const Result<std::uint32_t> number = lab.find_host(host);
   if (!number) return finish(fail(number.error()));
-  Arguments whole = lab::on_host(settings, *number, std::move(command));
+  Arguments whole = on_host(settings, *number, std::move(command));
   std::vector<char*> arguments;
   for (std::string& argument : whole) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
   fmt::print(stderr, "fairlead lab exec: {} cannot be run\n", whole[0]);
-  return kCannotRun;
+  return command::kCannotRun;
 }
 
 }  // namespace
@@ -50,7 +46,7 @@ void add_lab_command(CLI::App& app, int& exit_status) {
   auto settings = std::make_shared<LabSettings>();
   const auto prepare = [settings] {
     settings->program = own_program();
-    if (settings->folder.empty()) settings->folder = lab::default_folder(settings->name);
+    if (settings->folder.empty()) settings->folder = default_folder(settings->name);
     settings->folder = std::filesystem::absolute(settings->folder).string();
   };
   const auto add = [&](const char* name, const char* help, const std::string& examples) {
@@ -148,4 +144,4 @@ void add_lab_command(CLI::App& app, int& exit_status) {
       "  fairlead lab down");
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::lab

@@ -1,4 +1,4 @@
-#include "program/join_client.h"
+#include "node/join/join_client.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "api/identity/test_support.h"
 #include "foundation/runtime/epoll_runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 using identity::testing::must;
@@ -114,4 +114,4 @@ TEST_F(JoinClientTest, AnExpiredCertificateNeedsAToken) {
 }
 
 }  // namespace
-}  // namespace fairlead::program
+}  // namespace fairlead::join

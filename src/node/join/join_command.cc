@@ -1,4 +1,5 @@
-// `fairlead join`: flags in, one line out.
+#include "node/join/join_command.h"
+
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -8,11 +9,10 @@
 
 #include "foundation/base/time_text.h"
 #include "foundation/runtime/epoll_runtime.h"
-#include "program/commands.h"
-#include "program/exit_status.h"
-#include "program/join_client.h"
+#include "foundation/command/exit_status.h"
+#include "node/join/join_client.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 constexpr const char* kCommand = "fairlead join";
@@ -55,11 +55,11 @@ void tell(const std::string& text) { std::fprintf(stderr, "fairlead join: %s\n",
 
 int run(const JoinFlags& flags) {
   Result<JoinPlan> plan = check_flags(flags);
-  if (!plan) return report(kCommand, plan.error());
+  if (!plan) return command::report(kCommand, plan.error());
   runtime::EpollRuntime runtime;
   JoinClient client(runtime, std::move(*plan), tell);
   const Result<JoinOutcome> outcome = runtime.run_until_complete(client.run());
-  if (!outcome) return report(kCommand, outcome.error());
+  if (!outcome) return command::report(kCommand, outcome.error());
   const std::string until = rfc3339(outcome->valid_until);
   const char* node = outcome->node.c_str();
   switch (outcome->kind) {
@@ -104,4 +104,4 @@ void add_join_command(CLI::App& app, int& exit_status) {
   command->callback([flags, &exit_status] { exit_status = run(*flags); });
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join

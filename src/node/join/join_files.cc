@@ -1,10 +1,10 @@
-#include "program/join_files.h"
+#include "node/join/join_files.h"
 
 #include <sstream>
 
 #include "api/identity/kubeconfig.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 namespace {
 
 constexpr int kSecretMode = 0600;
@@ -70,4 +70,4 @@ Result<> JoinFiles::write(const identity::JoinResponse& response, const identity
   return files_.write_atomically(path("node.crt"), response.certificate, kPublicMode);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join

@@ -1,9 +1,9 @@
-#include "program/backup_service.h"
+#include "api/backup/backup_service.h"
 
 #include "api/store/backup/format.h"
 #include "foundation/base/log.h"
 
-namespace fairlead::program {
+namespace fairlead::backup {
 namespace {
 
 constexpr std::size_t kPageItems = 200;
@@ -44,4 +44,4 @@ Task<Result<>> BackupService::serve(apiserver::Request& request) {
   co_return co_await request.exchange.finish();
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::backup

@@ -1,4 +1,4 @@
-#include "program/daemon.h"
+#include "tools/lab/daemon.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 extern char** environ;
 
-namespace fairlead::program {
+namespace fairlead::lab {
 namespace {
 
 using namespace std::chrono_literals;
@@ -125,4 +125,4 @@ void stop_daemon(const std::string& pid_file, int seconds) {
   ::unlink(pid_file.c_str());
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::lab

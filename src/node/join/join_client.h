@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "program/join_files.h"
+#include "node/join/join_files.h"
 
-namespace fairlead::program {
+namespace fairlead::join {
 
 struct JoinPlan {
   std::vector<runtime::Endpoint> servers;  // tried in order
@@ -52,4 +52,4 @@ class JoinClient {
   JoinFiles files_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::join

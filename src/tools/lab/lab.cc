@@ -1,4 +1,4 @@
-#include "program/lab.h"
+#include "tools/lab/lab.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,13 +13,10 @@
 
 #include "foundation/runtime/network_namespace.h"
 #include "node/fabric/links.h"
-#include "program/daemon.h"
+#include "tools/lab/daemon.h"
 
-namespace fairlead::program {
+namespace fairlead::lab {
 namespace {
-
-using lab::Arguments;
-using lab::LabSettings;
 
 constexpr int kReadySeconds = 60;
 constexpr int kStopSeconds = 15;
@@ -59,7 +56,7 @@ std::optional<std::string> path_of(const std::string& program) {
 }
 
 Result<> check_programs(const LabSettings& settings) {
-  for (const lab::Needed& needed : lab::needed_programs(settings))
+  for (const Needed& needed : needed_programs(settings))
     if (!path_of(needed.program))
       return fail(Code::not_found, fmt::format("--fabric {}: there is no {} on this machine: apt "
                                                "install {}",
@@ -95,9 +92,9 @@ bool recall(LabSettings& settings) {
 
 // Servers of one cluster have one authority and one administrator.
 Result<> copy_identity(const LabSettings& settings, std::uint32_t server) {
-  const std::filesystem::path from = lab::server_folder(settings, 1);
-  const std::filesystem::path to = lab::server_folder(settings, server);
-  for (const std::string& file : lab::shared_server_files()) {
+  const std::filesystem::path from = server_folder(settings, 1);
+  const std::filesystem::path to = server_folder(settings, server);
+  for (const std::string& file : shared_server_files()) {
     std::error_code error;
     std::filesystem::create_directories((to / file).parent_path(), error);
     if (!error) std::filesystem::copy_file(from / file, to / file, error);
@@ -118,7 +115,7 @@ Task<Result<>> Lab::up() {
   if (std::filesystem::exists(settings_file(settings_)))
     co_return fail(Code::already_exists,
                    "the lab \"" + settings_.name +
-                       "\" is up, or was not taken down: " + lab::command_for(settings_, "down"));
+                       "\" is up, or was not taken down: " + command_for(settings_, "down"));
   std::filesystem::create_directories(settings_.folder);
   remember(settings_);
   Result<> made = co_await make();
@@ -130,12 +127,12 @@ Task<Result<>> Lab::up() {
 
 Task<Result<>> Lab::down() {
   recall(settings_);
-  for (const lab::Daemon& daemon : lab::all_daemons(settings_) | std::views::reverse)
+  for (const Daemon& daemon : all_daemons(settings_) | std::views::reverse)
     stop_daemon(files_of(settings_, daemon.name).pid, kStopSeconds);
   FL_CO_TRY(const runtime::ProcessEnd listed,
             co_await processes_.run(
                 {.arguments = {"/usr/sbin/ip", "netns", "list"}, .output_limit = 1 << 20}));
-  for (const std::string& netns : lab::namespaces_of(settings_, names_in(listed.output))) {
+  for (const std::string& netns : namespaces_of(settings_, names_in(listed.output))) {
     FL_CO_CHECKED(co_await run({"ip", "netns", "delete", netns}));
   }
   std::filesystem::remove_all(settings_.folder);
@@ -145,26 +142,26 @@ Task<Result<>> Lab::down() {
 
 Task<Result<>> Lab::fail_host(std::string text) {
   FL_CO_TRY(const std::uint32_t host, find_host(text));
-  FL_CO_CHECKED(co_await run(lab::cut_cable(settings_, host)));
-  for (const lab::Daemon& daemon : lab::host_daemons(settings_, host))
+  FL_CO_CHECKED(co_await run(cut_cable(settings_, host)));
+  for (const Daemon& daemon : host_daemons(settings_, host))
     kill_daemon(files_of(settings_, daemon.name).pid);
-  say(lab::node_name(host) + ": cable cut, its processes killed");
+  say(node_name(host) + ": cable cut, its processes killed");
   co_return Result<>{};
 }
 
 Task<Result<>> Lab::heal_host(std::string text) {
   FL_CO_TRY(const std::uint32_t host, find_host(text));
-  FL_CO_CHECKED(co_await run(lab::plug_cable(settings_, host)));
-  for (const lab::Daemon& daemon : lab::host_daemons(settings_, host)) {
+  FL_CO_CHECKED(co_await run(plug_cable(settings_, host)));
+  for (const Daemon& daemon : host_daemons(settings_, host)) {
     if (running(files_of(settings_, daemon.name).pid)) continue;
     FL_CO_CHECKED(start(daemon));
   }
-  say(lab::node_name(host) + ": cable in, agent ready");
+  say(node_name(host) + ": cable in, agent ready");
   co_return Result<>{};
 }
 
 Task<Result<>> Lab::kill_one(std::string name) {
-  FL_CO_TRY(const lab::Daemon daemon, find_daemon(name));
+  FL_CO_TRY(const Daemon daemon, find_daemon(name));
   if (!running(files_of(settings_, daemon.name).pid))
     co_return fail(Code::not_found, daemon.name + " does not run");
   kill_daemon(files_of(settings_, daemon.name).pid);
@@ -173,7 +170,7 @@ Task<Result<>> Lab::kill_one(std::string name) {
 }
 
 Task<Result<>> Lab::start_one(std::string name) {
-  FL_CO_TRY(const lab::Daemon daemon, find_daemon(name));
+  FL_CO_TRY(const Daemon daemon, find_daemon(name));
   if (running(files_of(settings_, daemon.name).pid))
     co_return fail(Code::already_exists, daemon.name + " runs already");
   FL_CO_CHECKED(start(daemon));
@@ -184,25 +181,25 @@ Task<Result<>> Lab::start_one(std::string name) {
 Result<std::uint32_t> Lab::find_host(const std::string& text) {
   recall(settings_);
   for (std::uint32_t host = 1; host <= settings_.hosts; ++host)
-    if (text == lab::node_name(host) || text == std::to_string(host)) return host;
+    if (text == node_name(host) || text == std::to_string(host)) return host;
   return fail(Code::not_found,
               "there is no host " + text + " in the lab \"" + settings_.name + "\"");
 }
 
-Result<lab::Daemon> Lab::find_daemon(const std::string& name) {
+Result<Daemon> Lab::find_daemon(const std::string& name) {
   recall(settings_);
-  for (lab::Daemon& daemon : lab::all_daemons(settings_))
+  for (Daemon& daemon : all_daemons(settings_))
     if (daemon.name == name) return std::move(daemon);
   return fail(Code::not_found, "there is no process " + name + " in the lab \"" + settings_.name +
-                                   "\"; see " + lab::command_for(settings_, "status"));
+                                   "\"; see " + command_for(settings_, "status"));
 }
 
 Result<> Lab::status() {
   if (!recall(settings_))
     return fail(Code::not_found,
-                "there is no lab \"" + settings_.name + "\": " + lab::command_for(settings_, "up"));
+                "there is no lab \"" + settings_.name + "\": " + command_for(settings_, "up"));
   bool well = true;
-  for (const lab::Daemon& daemon : lab::all_daemons(settings_)) {
+  for (const Daemon& daemon : all_daemons(settings_)) {
     const DaemonFiles files = files_of(settings_, daemon.name);
     const auto pid = running(files.pid);
     fmt::print("{:<18}{:<22}{:<17}{}\n", daemon.name, daemon.where,
@@ -210,8 +207,8 @@ Result<> Lab::status() {
     well = well && pid;
   }
   fmt::print("\nfabric {}, underlay {}; export KUBECONFIG={}/admin.kubeconfig\n", settings_.fabric,
-             settings_.underlay, lab::server_folder(settings_, 1));
-  fmt::print("take it down: {}\n", lab::command_for(settings_, "down"));
+             settings_.underlay, server_folder(settings_, 1));
+  fmt::print("take it down: {}\n", command_for(settings_, "down"));
   if (!well) return fail(Code::unavailable, "not everything runs; see the logs");
   return {};
 }
@@ -219,16 +216,16 @@ Result<> Lab::status() {
 // --- making it -------------------------------------------------------------------------------
 
 Task<Result<>> Lab::make() {
-  say(fmt::format("switch {}", lab::switch_namespace(settings_)));
-  for (Arguments& command : lab::make_switch(settings_)) {
+  say(fmt::format("switch {}", switch_namespace(settings_)));
+  for (Arguments& command : make_switch(settings_)) {
     FL_CO_CHECKED(co_await run(std::move(command)));
   }
   FL_CO_CHECKED(start_servers());
-  FL_CO_TRY(const std::string token, co_await output_of(lab::create_token(settings_)));
+  FL_CO_TRY(const std::string token, co_await output_of(create_token(settings_)));
   for (std::uint32_t host = 1; host <= settings_.hosts; ++host) {
     FL_CO_CHECKED(co_await make_host(host));
-    FL_CO_CHECKED(co_await run(lab::join(settings_, host, token)));
-    FL_CO_CHECKED(start(lab::agent(settings_, host)));
+    FL_CO_CHECKED(co_await run(join(settings_, host, token)));
+    FL_CO_CHECKED(start(agent(settings_, host)));
   }
   co_return Result<>{};
 }
@@ -238,40 +235,40 @@ Result<> Lab::start_servers() {
     if (number > 1) {
       FL_CHECKED(copy_identity(settings_, number));
     }
-    FL_CHECKED(start(lab::server(settings_, number)));
+    FL_CHECKED(start(server(settings_, number)));
   }
   return {};
 }
 
 Task<Result<>> Lab::make_host(std::uint32_t host) {
-  say(fmt::format("{} in {}, address {}", lab::node_name(host),
-                  lab::host_namespace(settings_, host), lab::host_address(settings_, host)));
+  say(fmt::format("{} in {}, address {}", node_name(host),
+                  host_namespace(settings_, host), host_address(settings_, host)));
   for (Arguments& command : lab::make_host(settings_, host)) {
     FL_CO_CHECKED(co_await run(std::move(command)));
   }
-  if (!lab::has_ovs(settings_)) co_return Result<>{};
+  if (!has_ovs(settings_)) co_return Result<>{};
   co_return co_await make_ovs(host);
 }
 
 Task<Result<>> Lab::make_ovs(std::uint32_t host) {
   {
     FL_CO_TRY(const auto visit,
-              runtime::NetworkNamespaceVisit::enter(lab::switch_namespace(settings_)));
+              runtime::NetworkNamespaceVisit::enter(switch_namespace(settings_)));
     FL_CO_TRY(fabric::Links links, fabric::Links::open());
-    FL_CO_CHECKED(links.stop_offload(lab::cable_end(host)));
+    FL_CO_CHECKED(links.stop_offload(cable_end(host)));
   }
-  std::filesystem::create_directories(lab::ovs_folder(settings_, host));
-  FL_CO_CHECKED(co_await run(lab::make_ovs_database(settings_, host)));
-  FL_CO_CHECKED(start(lab::ovsdb(settings_, host)));
-  FL_CO_CHECKED(co_await run(lab::init_ovs(settings_, host)));
-  FL_CO_CHECKED(start(lab::vswitchd(settings_, host)));
-  for (Arguments& command : lab::make_uplink(settings_, host)) {
+  std::filesystem::create_directories(ovs_folder(settings_, host));
+  FL_CO_CHECKED(co_await run(make_ovs_database(settings_, host)));
+  FL_CO_CHECKED(start(ovsdb(settings_, host)));
+  FL_CO_CHECKED(co_await run(init_ovs(settings_, host)));
+  FL_CO_CHECKED(start(vswitchd(settings_, host)));
+  for (Arguments& command : make_uplink(settings_, host)) {
     FL_CO_CHECKED(co_await run(std::move(command)));
   }
   co_return Result<>{};
 }
 
-Result<> Lab::start(const lab::Daemon& daemon) {
+Result<> Lab::start(const Daemon& daemon) {
   return start_daemon(daemon.command, files_of(settings_, daemon.name), daemon.ready,
                       kReadySeconds);
 }
@@ -295,4 +292,4 @@ Task<Result<>> Lab::run(Arguments command) {
   co_return Result<>{};
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::lab
