@@ -69,6 +69,9 @@ void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFac
   // Those of other namespaces are not judged by the transaction that removed it, and of others it
   // may have had room for only some.
   if (!after) look_at_waiting_subnets(known.vni);
+  // What it was refused for may be gone since: locks are not compared in the transaction that
+  // creates a Subnet, and whoever saw the last one go did not know of this one yet.
+  if (after && !after->validated) queue_.add(kSubnetMark + after->key());
 }
 
 void AddressController::look_at_waiting_subnets(Vni vni) {
