@@ -7,6 +7,7 @@ and line, on
     TEST_DEPENDS),
   - an arrow that points up to another group, or from one feature to another,
   - a cycle,
+  - a kind of a feature named below the features,
   - a clock, socket or thread used outside the runtime.
 """
 
@@ -36,6 +37,9 @@ SEAM_EXCUSED = {
 
 MODULE = re.compile(r"^\s*fairlead_module\s*\(([^)]*)\)", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)/[^"/]*"')
+# How a feature describes a kind of its own: fairlead_kind("Kind", "plural", …).
+KIND = re.compile(r'\bfairlead_kind\(\s*"(\w+)",\s*"(\w+)"')
+CORE_KIND = re.compile(r'\bkind\.kind = "(\w+)"')
 KEYWORDS = {"DEPENDS", "LIBRARIES", "TEST_DEPENDS"}
 
 
@@ -60,8 +64,10 @@ def read_modules(complain):
             words = match.group(1).split()
             line = text.count("\n", 0, match.start(1)) + 1
             module = Module(words[0], file, line)
-            if module.name != file.parent.name:
-                complain(file, line, f"module {module.name} must be called {file.parent.name}")
+            # Every feature may have folders such as kinds: their modules are told apart by its name.
+            names = [file.parent.name] + ([f"{module.feature}_{file.parent.name}"] if module.feature else [])
+            if module.name not in names:
+                complain(file, line, f"module {module.name} must be called {' or '.join(names)}")
             keyword = ""
             for word in words[1:]:
                 if word in KEYWORDS:
@@ -116,6 +122,43 @@ def module_of(folder, modules):
     return None
 
 
+def feature_kinds():
+    """The names of the kinds that features describe, taken from their sources: a pattern, and name → file."""
+    kinds, plurals = {}, {}
+    for file in sorted(SOURCE.glob("features/*/kinds/*.cc")):
+        for match in KIND.finditer(file.read_text()):
+            kinds[match.group(1)] = plurals[match.group(2)] = relative(file)
+    if not kinds:
+        return None, {}
+    # A kind also inside a longer name (SubnetSpec), a plural as a word.
+    pattern = rf"{'|'.join(kinds)}|(?<![A-Za-z])(?:{'|'.join(plurals)})(?![A-Za-z])"
+    return re.compile(pattern), kinds | plurals
+
+
+def core_kinds():
+    """Names of kinds that api itself describes, which may contain that of a feature's kind."""
+    sources = (file.read_text() for file in (SOURCE / "api/resource/core").glob("*.cc"))
+    return re.compile("|".join(name for text in sources for name in CORE_KIND.findall(text)) or "(?!)")
+
+
+def check_kinds(complain):
+    """What lies below the features names none of their kinds, not in comments and not in tests either."""
+    for folder in sorted(SOURCE.glob("features/*/kinds")):
+        if not any(KIND.search(file.read_text()) for file in folder.glob("*.cc")):
+            complain(folder / "CMakeLists.txt", 1, "describes no kind by fairlead_kind(\"Kind\", \"plural\", …)")
+    pattern, kinds = feature_kinds()
+    if not pattern:
+        return
+    core = core_kinds()
+    for group in GROUPS[: GROUPS.index("features")]:
+        for file in sorted((SOURCE / group).rglob("*")):
+            if file.suffix not in (".h", ".cc"):
+                continue
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                for name in pattern.findall(core.sub("", line)):
+                    complain(file, number, f"{group} names {name}, a kind of {kinds[name]}")
+
+
 def check_file(file, modules, complain):
     folders = {module.file.parent.relative_to(SOURCE): module for module in modules.values()}
     module = module_of(file.parent.relative_to(SOURCE), folders)
@@ -145,6 +188,7 @@ def main():
     modules = read_modules(complain)
     check_arrows(modules, complain)
     check_cycles(modules, complain)
+    check_kinds(complain)
     for file in sorted(SOURCE.rglob("*")):
         if file.suffix in (".h", ".cc") and len(file.relative_to(SOURCE).parts) > 1:
             check_file(file, modules, complain)

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-#include "api/resource/catalog.h"
 #include "api/resource/columns.h"
 #include "api/resource/schema/describe.h"
 #include "api/watchcache/stored_object.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "foundation/base/check.h"
 #include "node/fabric/names.h"
 
 namespace fairlead::sim {
 namespace {
 
-using resource::NetworkAttachment;
-using resource::NetworkAttachmentStatus;
+using networks::NetworkAttachment;
+using networks::NetworkAttachmentStatus;
 
 // What HostPlane::disturb leaves; and what it spoils has no MAC any more.
 constexpr std::string_view kStray = "stray-";
@@ -92,7 +92,7 @@ void FabricChecker::violate(std::string what) {
 
 void FabricChecker::take_in_report(const std::string& node, const store::Change& change) {
   static const resource::Kind& kind =
-      *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
+      *networks::test_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
   Report& report = reports_[node];
   if (!change.erased) {
     if (!report.since) report.since = change.current.modified.revision;
@@ -109,7 +109,7 @@ void FabricChecker::take_in_report(const std::string& node, const store::Change&
 }
 
 void FabricChecker::take_in_node(const std::string& node, const store::Change& change) {
-  static const resource::Kind& kind = *resource::builtin_catalog().find("", "v1", "nodes");
+  static const resource::Kind& kind = *networks::test_catalog().find("", "v1", "nodes");
   std::string& uid = reports_[node].node;
   uid = change.erased ? "" : wire::find_string(decoded(kind, change), "metadata.uid");
 }
@@ -131,10 +131,10 @@ bool FabricChecker::excused(const HostPlane& plane, std::optional<store::Revisio
 
 void FabricChecker::take_in(const store::Change& change) {
   static const resource::Kind& attachments =
-      *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
+      *networks::test_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
   static const resource::Kind& reports =
-      *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
-  static const resource::Kind& nodes = *resource::builtin_catalog().find("", "v1", "nodes");
+      *networks::test_catalog().find("fairlead.dev", "v1alpha1", "nodereports");
+  static const resource::Kind& nodes = *networks::test_catalog().find("", "v1", "nodes");
   static const std::string attachment_prefix = watchcache::kind_prefix(attachments);
   static const std::string report_prefix = watchcache::kind_prefix(reports);
   static const std::string node_prefix = watchcache::kind_prefix(nodes);

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/resource/networks/network_attachment.h"
 #include "api/store/store.h"
+#include "features/networks/kinds/network_attachment.h"
 #include "foundation/base/ip.h"
 #include "node/fabric/fabric.h"
 #include "sim/checkers/checkers.h"
@@ -33,7 +33,7 @@ namespace fairlead::sim {
 
 class FabricChecker {
  public:
-  using Attachments = std::map<std::string, resource::NetworkAttachment>;  // by namespace/name
+  using Attachments = std::map<std::string, networks::NetworkAttachment>;  // by namespace/name
 
   // The addresses of hosts, by node. Planes are added before anything happens.
   void add_host(HostPlane& plane, Ip address);
@@ -74,11 +74,11 @@ class FabricChecker {
   bool may_carry(const HostPlane& plane) const;
   bool excused(const HostPlane& plane, std::optional<store::Revision> released) const;
   void violate(std::string what);
-  void own(const std::string& uid, const resource::NetworkAttachmentStatus& status,
+  void own(const std::string& uid, const networks::NetworkAttachmentStatus& status,
            store::Revision now);
   void disown(const std::string& uid, store::Revision now);
   void judge(const HostPlane& plane, const fabric::Station& station);
-  void check_status(const resource::NetworkAttachment& attachment, const Host& host,
+  void check_status(const networks::NetworkAttachment& attachment, const Host& host,
                     Violations& violations) const;
 
   std::map<std::string, Host> hosts_;

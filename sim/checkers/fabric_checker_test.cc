@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/resource/catalog.h"
 #include "api/watchcache/stored_object.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "sim/world/world.h"
 
 namespace fairlead::sim {
@@ -74,7 +74,7 @@ class PlantedWorld {
     (void)co_await fabric.apply(desired, ids);
   }
   void change(std::string_view plural, const std::string& name, Bytes value, bool erased) {
-    const resource::Kind& kind = *resource::builtin_catalog().find(
+    const resource::Kind& kind = *networks::test_catalog().find(
         plural == "nodes" ? "" : "fairlead.dev", plural == "nodes" ? "v1" : "v1alpha1", plural);
     const store::Place place{++revision_, 0};
     store::ChangeBatch batch{.revision = revision_, .changes = {}};

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "api/resource/catalog.h"
-#include "api/resource/networks/node_report.h"
 #include "api/resource/schema/describe.h"
 #include "api/watchcache/stored_object.h"
 #include "features/networks/ipam/address_number.h"
 #include "features/networks/ipam/network_facts.h"
+#include "features/networks/kinds/node_report.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::sim {
@@ -16,7 +16,7 @@ namespace {
 using store::Revision;
 
 const resource::Kind& kind_of(const char* group, const char* version, const char* plural) {
-  return *resource::builtin_catalog().find(group, version, plural);
+  return *networks::test_catalog().find(group, version, plural);
 }
 
 // The object of a change, or nothing if it is of another kind; `key` is then namespace/name.
@@ -39,11 +39,11 @@ std::optional<Cidr> block_of(const std::string& text) {
   return block ? std::optional(*block) : std::nullopt;
 }
 
-const std::string& block_text(const resource::SubnetSpec& spec, bool v4) {
+const std::string& block_text(const networks::SubnetSpec& spec, bool v4) {
   return v4 ? spec.ipv4 : spec.ipv6;
 }
 
-bool conflict(const resource::Subnet& one, const resource::Subnet& other) {
+bool conflict(const networks::Subnet& one, const networks::Subnet& other) {
   if (one.spec.vni != other.spec.vni) return false;
   if (one.metadata.namespace_ != other.metadata.namespace_) return true;
   for (const bool v4 : {true, false}) {
@@ -57,7 +57,7 @@ bool conflict(const resource::Subnet& one, const resource::Subnet& other) {
 using Taken = std::set<std::pair<std::uint32_t, Ip>>;
 
 // What the attachment could have of one family, if that is anything; blocks are small.
-bool could_have(const resource::NetworkAttachmentSpec& wanted, const resource::SubnetSpec& subnet,
+bool could_have(const networks::NetworkAttachmentSpec& wanted, const networks::SubnetSpec& subnet,
                 bool v4, const Taken& taken) {
   const auto block = block_of(block_text(subnet, v4));
   const std::string& fixed = v4 ? wanted.fixed_ipv4 : wanted.fixed_ipv6;
@@ -103,7 +103,7 @@ void NetworkChecker::take_in(const store::Change& change) {
     if (change.erased) {
       subnets_.erase(key);
     } else {
-      subnets_[key] = *resource::decode<resource::Subnet>(json_of(subnets, change));
+      subnets_[key] = *resource::decode<networks::Subnet>(json_of(subnets, change));
     }
   } else if (belongs(change, attachments, key)) {
     if (change.erased) {
@@ -111,7 +111,7 @@ void NetworkChecker::take_in(const store::Change& change) {
     } else {
       auto& attachment = attachments_[key];
       const bool had = attachment.status.address_vni != 0;
-      attachment = *resource::decode<resource::NetworkAttachment>(json_of(attachments, change));
+      attachment = *resource::decode<networks::NetworkAttachment>(json_of(attachments, change));
       assignments_ += !had && attachment.status.address_vni != 0;
     }
   } else if (belongs(change, locks, key)) {
@@ -123,7 +123,7 @@ void NetworkChecker::take_in(const store::Change& change) {
     const Json json = json_of(locks, change);
     const std::size_t slash = key.find('/');
     Lock& lock = locks_[key];
-    lock.address = *resource::parse_ip_lock_name(key.substr(slash + 1));
+    lock.address = *networks::parse_ip_lock_name(key.substr(slash + 1));
     lock.uid = wire::find_string(json, "metadata.uid");
     lock.owner =
         wire::find_string(wire::find(json, "metadata.ownerReferences")->get_array().front(), "uid");
@@ -147,7 +147,7 @@ void NetworkChecker::take_in(const store::Change& change) {
       return;
     }
     report_since_.emplace(key, now);
-    const auto report = resource::decode<resource::NodeReport>(json_of(reports, change));
+    const auto report = resource::decode<networks::NodeReport>(json_of(reports, change));
     auto& applied = applied_[key];
     const auto revision = [](const std::string& version) {
       return store::Place::from_number(version.empty() ? 0 : std::stoull(version)).revision;
@@ -215,7 +215,7 @@ void NetworkChecker::check_addresses() {
   std::map<std::pair<std::uint32_t, std::string>, std::string> owners;
   std::map<std::pair<std::uint32_t, std::string>, std::string> macs;
   for (const auto& [key, attachment] : attachments_) {
-    const resource::NetworkAttachmentStatus& status = attachment.status;
+    const networks::NetworkAttachmentStatus& status = attachment.status;
     if (status.address_vni == 0) continue;
     for (const auto& [ip, lock_uid] :
          {std::pair(status.ipv4, status.lock_uid), std::pair(status.ipv6, status.ipv6_lock_uid)}) {
@@ -223,7 +223,7 @@ void NetworkChecker::check_addresses() {
       const auto [other, first] = owners.emplace(std::pair(status.address_vni, ip), key);
       if (!first) violated(ip + " belongs to " + key + " and to " + other->second);
       const std::string lock_key = attachment.metadata.namespace_ + "/" +
-                                   resource::ip_lock_name(status.address_vni, *Ip::parse(ip));
+                                   networks::ip_lock_name(status.address_vni, *Ip::parse(ip));
       const auto lock = locks_.find(lock_key);
       if (lock == locks_.end() || lock->second.owner != attachment.metadata.uid ||
           lock->second.uid != lock_uid || lock->second.released != 0)
@@ -248,7 +248,7 @@ void NetworkChecker::check_subnets() {
 }
 
 // A lock of another namespace in the subnet's network; empty: there is none.
-std::string NetworkChecker::other_holder(const resource::Subnet& subnet) const {
+std::string NetworkChecker::other_holder(const networks::Subnet& subnet) const {
   for (const auto& [key, lock] : locks_)
     if (lock.address.vni == subnet.spec.vni &&
         key.substr(0, key.find('/')) != subnet.metadata.namespace_)
@@ -289,7 +289,7 @@ void NetworkChecker::rest() {
     const bool addressed = attachment.status.address_vni != 0;
     if (!usable && addressed) violated(key + " has an address of a subnet that gives none");
     if (!usable || addressed) continue;
-    const resource::SubnetSpec& spec = subnet->second.spec;
+    const networks::SubnetSpec& spec = subnet->second.spec;
     if (could_have(attachment.spec, spec, true, taken) &&
         could_have(attachment.spec, spec, false, taken))
       return violated(

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "api/resource/networks/ip_lock.h"
-#include "api/resource/networks/network_attachment.h"
-#include "api/resource/networks/subnet.h"
 #include "api/store/store.h"
 #include "features/networks/ipam/subnet_rules.h"
+#include "features/networks/kinds/ip_lock.h"
+#include "features/networks/kinds/network_attachment.h"
+#include "features/networks/kinds/subnet.h"
 #include "foundation/base/result.h"
 
 namespace fairlead::sim {
@@ -31,7 +31,7 @@ class NetworkChecker {
 
  private:
   struct Lock {
-    resource::LockedAddress address;
+    networks::LockedAddress address;
     std::string uid;
     std::string owner;
     std::string node;  // of the attachment that released it
@@ -45,11 +45,11 @@ class NetworkChecker {
                        store::Revision to) const;
   void check_addresses();
   void check_subnets();
-  std::string other_holder(const resource::Subnet& subnet) const;
+  std::string other_holder(const networks::Subnet& subnet) const;
   void violated(std::string what);
 
-  std::map<std::string, resource::Subnet> subnets_;
-  std::map<std::string, resource::NetworkAttachment> attachments_;
+  std::map<std::string, networks::Subnet> subnets_;
+  std::map<std::string, networks::NetworkAttachment> attachments_;
   std::map<std::string, Lock> locks_;
   // Node → VNI, or what else it speaks of → revision.
   std::map<std::string, std::map<std::string, store::Revision>> applied_;

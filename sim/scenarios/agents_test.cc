@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/resource/catalog.h"
 #include "api/store/memory_store.h"
 #include "api/watchcache/stored_object.h"
 #include "features/networks/agent/agent.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/scope.h"
@@ -99,7 +99,7 @@ struct Story {
 
   void committed(const store::ChangeBatch& batch) {
     static const resource::Kind& kind =
-        *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
+        *networks::test_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
     static const std::string prefix = watchcache::kind_prefix(kind);
     for (const store::Change& change : batch.changes) {
       if (!change.current.key.starts_with(prefix)) continue;

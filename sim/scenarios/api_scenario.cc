@@ -11,6 +11,7 @@
 #include "api/controllers/node_lifecycle.h"
 #include "api/watchcache/watch_cache.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/test_catalog.h"
 
 namespace fairlead::sim {
 namespace {
@@ -126,14 +127,14 @@ std::string value_of(const Json& object) {
 
 Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                      std::function<void()> serving) {
-  const resource::Catalog& catalog = resource::builtin_catalog();
+  const resource::Catalog& catalog = networks::test_catalog();
   metrics::Registry metrics;
   watchcache::WatchCache cache(machine, store, catalog, parts.history);
   apiserver::NodeIndex nodes(catalog, cache);
   std::vector<std::shared_ptr<identity::Authenticator>> members{
       std::make_shared<identity::TokenAuthenticator>(known_tokens())};
   identity::UnionAuthenticator authenticator(std::move(members), false);
-  identity::RoleAuthorizer authorizer(&nodes);
+  identity::RoleAuthorizer authorizer(catalog, &nodes);
   apiserver::ApiServer api({.runtime = machine,
                             .store = store,
                             .cache = cache,
@@ -259,7 +260,7 @@ void Truth::happened(std::string_view key, store::Place place,
   key.remove_prefix(kPrefix.size());
   HistoryEvent event{place.number(), std::string(key), std::nullopt};
   if (stored) {
-    const resource::Kind& kind = *resource::builtin_catalog().find("", "v1", "configmaps");
+    const resource::Kind& kind = *networks::test_catalog().find("", "v1", "configmaps");
     const auto object = watchcache::decode_stored(kind, *stored, place);
     CHECK(object.has_value());
     event.value = value_of((*object)->decode());

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/resource/catalog.h"
 #include "api/store/etcd/etcd_store.h"
 #include "api/watchcache/stored_object.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "foundation/base/log.h"
 #include "sim/models/etcd_members.h"
 #include "sim/models/etcd_truth.h"
@@ -155,7 +155,7 @@ store::Revision base_of(const EtcdModel& model) {
 
 // Everything acknowledged in the new epoch is in etcd, as that version; and what etcd holds now.
 Result<> check_truth(const Story& story, std::map<std::string, std::string>& now) {
-  const resource::Kind& kind = *resource::builtin_catalog().find("", "v1", "configmaps");
+  const resource::Kind& kind = *networks::test_catalog().find("", "v1", "configmaps");
   const store::Revision base = base_of(story.etcd.model());
   std::map<std::pair<std::string, std::uint64_t>, std::string> made;
   const std::string prefix = std::string(Truth::kPrefix) + "default/";

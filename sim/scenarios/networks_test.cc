@@ -17,6 +17,7 @@
 #include "api/controllers/garbage_collector.h"
 #include "api/store/memory_store.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "sim/checkers/network_checker.h"
 #include "sim/models/lagging_store.h"
 #include "sim/world/seeds.h"
@@ -29,7 +30,7 @@ using apiserver::Answer;
 using apiserver::Change;
 using apiserver::WriteItem;
 
-const resource::Catalog& catalog() { return resource::builtin_catalog(); }
+const resource::Catalog& catalog() { return networks::test_catalog(); }
 const resource::Kind& kind_named(const char* group, const char* version, const char* plural) {
   return *catalog().find(group, version, plural);
 }

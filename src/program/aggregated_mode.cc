@@ -59,7 +59,11 @@ Task<Result<>> AggregatedParts::load() {
 class AggregatedMode final : public ServerMode {
  public:
   explicit AggregatedMode(std::unique_ptr<delegation::HostCluster> host) : host_(std::move(host)) {}
-  const resource::Catalog& catalog() const override { return resource::fairlead_catalog(); }
+  // The other kinds are the host's.
+  const resource::Catalog& catalog() const override {
+    static const resource::Catalog catalog(feature_kinds());
+    return catalog;
+  }
   FurtherAuthenticators authenticators() override {
     return {.request_headers = host_->request_headers(),
             .certificates = host_->certificates(),

@@ -1,8 +1,11 @@
 #include "program/features.h"
 
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/kinds.h"
 
 namespace fairlead::program {
+
+std::vector<resource::Kind> feature_kinds() { return networks::kinds(); }
 
 ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts) {
   ServerFeatures features;

@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "api/controllers/server_feature.h"
+#include "api/resource/kind.h"
 
 namespace fairlead::program {
 
 using ServerFeatures = std::vector<std::unique_ptr<controllers::ServerFeature>>;
+
+// Their kinds.
+std::vector<resource::Kind> feature_kinds();
 
 // Their parts in `fairlead server`, in the order in which their admissions are asked.
 ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts);

@@ -173,7 +173,7 @@ Result<> ServerProgram::make_api() {
   };
   FL_TRY(identity_,
          ServerIdentity::open(runtime_, config_, node_registered, mode_->authenticators()));
-  roles_.emplace(&*nodes_);
+  roles_.emplace(catalog, &*nodes_);
   std::vector<identity::Authorizer*> authorizers{&*roles_};
   for (identity::Authorizer* further : mode_->authorizers()) authorizers.push_back(further);
   authorizer_.emplace(std::move(authorizers));

@@ -1,7 +1,12 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "api/apiserver/cluster_defaults.h"
 #include "api/apiserver/join_service.h"
 #include "api/controllers/garbage_collector.h"
 #include "api/controllers/namespace_terminator.h"
+#include "api/resource/core/core_kinds.h"
 #include "program/server_addresses.h"
 #include "program/server_mode.h"
 
@@ -51,9 +56,18 @@ StandaloneParts::StandaloneParts(const ServerCore& core)
   core.api.add_path(joining_);
 }
 
+const resource::Catalog& all_kinds() {
+  static const resource::Catalog catalog = [] {
+    std::vector<resource::Kind> kinds = resource::core_kinds();
+    std::ranges::move(feature_kinds(), std::back_inserter(kinds));
+    return resource::Catalog(std::move(kinds));
+  }();
+  return catalog;
+}
+
 class StandaloneMode final : public ServerMode {
  public:
-  const resource::Catalog& catalog() const override { return resource::builtin_catalog(); }
+  const resource::Catalog& catalog() const override { return all_kinds(); }
   FurtherAuthenticators authenticators() override { return {}; }
   std::vector<identity::Authorizer*> authorizers() override { return {}; }
   control::EventSink* events() override { return nullptr; }

@@ -19,7 +19,7 @@
 #include "api/apimachinery/patch/json_patch.h"
 #include "api/apimachinery/patch/merge_patch.h"
 #include "api/apimachinery/patch/strategic_merge.h"
-#include "api/resource/catalog.h"
+#include "api/resource/core/core_kinds.h"
 #include "api/resource/schema/validation.h"
 #include "foundation/base/check.h"
 
@@ -33,9 +33,8 @@ const Writer kFuzz{"fuzz", "", "2024-01-02T00:00:00Z"};
 const Writer kRival{"rival", "", "2024-01-03T00:00:00Z"};
 
 const resource::Kind& service() {
-  static const resource::Kind* const kind = resource::builtin_catalog().find("", "v1", "services");
-  CHECK(kind != nullptr);
-  return *kind;
+  static const resource::Kind kind = resource::service_kind();
+  return kind;
 }
 
 std::size_t size_of(const Json& value) { return wire::encode_json(value).size(); }

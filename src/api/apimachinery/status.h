@@ -28,7 +28,7 @@ struct StatusCause {
 struct StatusDetails {
   std::string name;
   std::string group;
-  std::string kind;  // the resource ("subnets") for NotFound and its like, the Kind for Invalid
+  std::string kind;  // the resource ("widgets") for NotFound and its like, the Kind for Invalid
   std::string uid;
   std::vector<StatusCause> causes;
   int retry_after_seconds = 0;
@@ -45,7 +45,7 @@ struct Status {
   Json to_json() const;
 };
 
-// What a request is about, as messages name it: "subnets.fairlead.dev".
+// What a request is about, as messages name it: "leases.coordination.k8s.io".
 struct GroupResource {
   std::string group;
   std::string resource;

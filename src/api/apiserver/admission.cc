@@ -1,5 +1,7 @@
 #include "api/apiserver/admission.h"
 
+#include <algorithm>
+
 namespace fairlead::apiserver {
 
 using apimachinery::group_resource;
@@ -25,14 +27,13 @@ Answer<> NamespaceLifecycle::admit(const Proposal& proposal, store::Transaction&
   return {};
 }
 
-NodeRestriction::NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
-                                 NodeLimits limits)
-    : runtime_(runtime), refused_(refused), limits_(limits) {}
+NodeRestriction::NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused)
+    : runtime_(runtime), refused_(refused) {}
 
 Answer<> NodeRestriction::admit(const Proposal& proposal, store::Transaction&) {
   if (!proposal.attributes) return {};
   const identity::Decision decision =
-      identity::admit_write(*proposal.attributes, proposal.live, proposal.desired);
+      identity::admit_write(proposal.kind, *proposal.attributes, proposal.live, proposal.desired);
   if (decision.allowed) return {};
   return refuse(
       apimachinery::forbidden(group_resource(proposal.kind), proposal.name, decision.reason));
@@ -62,37 +63,37 @@ Answer<> NodeRestriction::admit_size(const Proposal& proposal, std::size_t bytes
   if (!proposal.attributes || !proposal.attributes->user) return {};
   const identity::Roles roles = identity::roles_of(*proposal.attributes->user);
   if (roles.node.empty() || roles.admin || roles.controller) return {};
-  const bool attachment = proposal.kind.kind == "NetworkAttachment";
-  const std::size_t most = proposal.kind.kind == "Lease" ? limits_.lease_bytes
-                           : attachment                  ? limits_.attachment_bytes
-                                                         : limits_.object_bytes;
+  const std::size_t most = proposal.kind.node.most_bytes;
   if (bytes > most)
     return refuse(apimachinery::request_entity_too_large("limit of what a node writes is " +
                                                          std::to_string(most)));
   const Instant now = runtime_.now();
-  const std::shared_ptr<Paces>& paces = paces_of(roles.node, now);
-  http::TokenBucket& pace = attachment ? paces->attachments : paces->others;
+  const std::shared_ptr<http::TokenBucket>& pace = pace_of(roles.node, proposal.kind, now);
   const auto amount = static_cast<double>(bytes);
-  if (pace.take(now, amount)) {
-    proposal.holds.push_back(
-        std::make_unique<PaceHold>(std::shared_ptr<http::TokenBucket>(paces, &pace), amount));
+  if (pace->take(now, amount)) {
+    proposal.holds.push_back(std::make_unique<PaceHold>(pace, amount));
     return {};
   }
   refused_.add();
   return refuse(apimachinery::too_many_requests("too many writes, please try again later.", 2));
 }
 
-NodeRestriction::Paces::Paces(const NodeLimits& limits, Instant now)
-    : attachments(limits.attachments.burst, limits.attachments.per_second, now),
-      others(limits.others.burst, limits.others.per_second, now) {}
-
-const std::shared_ptr<NodeRestriction::Paces>& NodeRestriction::paces_of(std::string_view node,
-                                                                         Instant now) {
+const std::shared_ptr<http::TokenBucket>& NodeRestriction::pace_of(std::string_view node,
+                                                                   const resource::Kind& kind,
+                                                                   Instant now) {
   constexpr std::size_t kPacesKept = 10'000;
-  if (const auto known = paces_.find(node); known != paces_.end()) return known->second;
-  if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
-  auto paces = std::make_shared<Paces>(limits_, now);
-  return paces_.try_emplace(std::string(node), std::move(paces)).first->second;
+  auto known = paces_.find(node);
+  if (known == paces_.end()) {
+    if (paces_.size() >= kPacesKept) paces_.clear();  // costs everyone's debt, nothing else
+    known = paces_.try_emplace(std::string(node)).first;
+  }
+  const resource::Kind* const apart = kind.node.pace ? &kind : nullptr;
+  std::vector<Pace>& paces = known->second;
+  const auto at = std::ranges::find(paces, apart, &Pace::kind);
+  if (at != paces.end()) return at->bucket;
+  const resource::NodeAccess::Pace& pace = kind.node.pace ? *kind.node.pace : kCommonNodePace;
+  paces.push_back({apart, std::make_shared<http::TokenBucket>(pace.burst, pace.per_second, now)});
+  return paces.back().bucket;
 }
 
 }  // namespace fairlead::apiserver

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "api/apiserver/object_writer.h"
 #include "foundation/base/key_map.h"
@@ -25,45 +26,32 @@ class NamespaceLifecycle final : public Admission {
   const watchcache::WatchCache& cache_;
 };
 
-// Limits for what a node writes: the size of an object, and bytes over time.
-struct NodeLimits {
-  std::size_t lease_bytes = 16 << 10;
-  std::size_t attachment_bytes = 64 << 10;  // size of an attachment whose status it writes
-  std::size_t object_bytes = 96 << 10;      // size of its Node or NodeReport
+// What a node writes of the kinds that have no pace of their own (resource::NodeAccess), in bytes:
+// its reports have up to 96 KiB and are written once a second at first, then every eight seconds
+// while there is news.
+inline constexpr resource::NodeAccess::Pace kCommonNodePace{4 << 20, 64 << 10};
 
-  // Token buckets in bytes, per node: burst, and refill per second. A node with a thousand
-  // attachments writes the status of each a few times, 3 KB each; its NodeReport has up to 96 KiB,
-  // written once a second at first and then every eight seconds while there is news.
-  struct Pace {
-    double burst;
-    double per_second;
-  };
-  Pace attachments{32 << 20, 1 << 20};
-  Pace others{4 << 20, 64 << 10};
-};
-
-// Applies identity::admit_write to the objects themselves, and NodeLimits.
+// Applies identity::admit_write to the objects themselves, and limits their size and how fast a
+// node writes them, as each kind says (resource::NodeAccess).
 class NodeRestriction final : public Admission {
  public:
   // `refused` counts writes over the rate.
-  NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused,
-                  NodeLimits limits = {});
+  NodeRestriction(const runtime::Runtime& runtime, metrics::Counter& refused);
   Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
   Answer<> admit_size(const Proposal& proposal, std::size_t bytes) override;
 
  private:
-  // The token buckets of one node.
-  struct Paces {
-    Paces(const NodeLimits& limits, Instant now);
-    http::TokenBucket attachments;
-    http::TokenBucket others;
+  // A token bucket of one node.
+  struct Pace {
+    const resource::Kind* kind;  // null: of all kinds that have no pace of their own
+    std::shared_ptr<http::TokenBucket> bucket;
   };
-  const std::shared_ptr<Paces>& paces_of(std::string_view node, Instant now);
+  const std::shared_ptr<http::TokenBucket>& pace_of(std::string_view node,
+                                                    const resource::Kind& kind, Instant now);
 
   const runtime::Runtime& runtime_;
   metrics::Counter& refused_;
-  const NodeLimits limits_;
-  KeyMap<std::shared_ptr<Paces>> paces_;  // by node; of nodes that wrote lately
+  KeyMap<std::vector<Pace>> paces_;  // by node; of nodes that wrote lately
 };
 
 }  // namespace fairlead::apiserver

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/apimachinery/partial_metadata.h"
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "foundation/wire/yaml.h"
 
 namespace fairlead::apiserver {
@@ -14,7 +14,7 @@ using apimachinery::Representation;
 using apimachinery::Shape;
 
 const resource::Kind& config_maps() {
-  return *resource::builtin_catalog().find("", "v1", "configmaps");
+  return *resource::test_catalog().find("", "v1", "configmaps");
 }
 
 std::vector<watchcache::ObjectRef> some_objects(int count) {

@@ -90,15 +90,15 @@ TEST(Load, EachKindOfRequestHasItsSeats) {
 // One node's credential opens a tenth of the watches; everybody else's go on.
 TEST(Load, ANodeHasATenth) {
   TestServer server({}, {.reads = 20, .writes = 20, .watches = 20});
-  const std::string subnets = "/apis/fairlead.dev/v1alpha1/subnets?watch=true";
+  const std::string parcels = "/apis/fairlead.dev/v1alpha1/parcels?watch=true";
   std::vector<std::unique_ptr<TestExchange>> open;
   for (int i = 0; i < 2; ++i) {
-    open.push_back(server.begin("n1", "GET", subnets));
+    open.push_back(server.begin("n1", "GET", parcels));
     EXPECT_EQ(open.back()->status, 200) << open.back()->text;
   }
-  EXPECT_EQ(server.ask("n1", "GET", subnets)->status, 429);
+  EXPECT_EQ(server.ask("n1", "GET", parcels)->status, 429);
   for (const char* other : {"n2", "viewer", "admin"}) {
-    open.push_back(server.begin(other, "GET", subnets));
+    open.push_back(server.begin(other, "GET", parcels));
     EXPECT_EQ(open.back()->status, 200) << other;
   }
   EXPECT_NE(server.metrics.expose().find(
@@ -176,7 +176,7 @@ TEST(Load, ObjectsOfNodesAreSmall) {
         {"metadata", JsonObject{{"name", "n1"},
                                 {"annotations", JsonObject{{"text", std::string(size, 'x')}}}}}});
   };
-  const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
+  const std::string reports = "/apis/fairlead.dev/v1alpha1/logbooks";
   const auto large = server.ask("n1", "POST", reports, report(99'000));
   EXPECT_EQ(large->status, 413) << large->text;
   const auto small = server.ask("n1", "POST", reports, report(1'000));
@@ -195,7 +195,7 @@ std::string sized_report(std::size_t size, int number) {
 TEST(Load, WritesOfNodesHaveAPace) {
   TestServer server;
   server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
-  const std::string reports = "/apis/fairlead.dev/v1alpha1/nodereports";
+  const std::string reports = "/apis/fairlead.dev/v1alpha1/logbooks";
   const std::string merge = "application/merge-patch+json";
   EXPECT_EQ(server.ask("n1", "POST", reports, sized_report(90'000, 0))->status, 201);
   int number = 1;
@@ -239,22 +239,20 @@ TEST(Load, WritesOfNodesHaveAPace) {
   EXPECT_EQ(patch("n1", 90'000)->status, 200);
 }
 
-// Telling the status of attachments has a pace of its own: a thousand of them, each told three
+// Telling the status of moorings has a pace of its own: a thousand of them, each told three
 // times, pass at once, and what else the node has to say is not held up by more.
-TEST(Load, AttachmentsOfANodeHaveTheirOwnPace) {
+TEST(Load, MooringsOfANodeHaveTheirOwnPace) {
   TestServer server;
   server.create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
-  const std::string attachments =
-      "/apis/fairlead.dev/v1alpha1/namespaces/default/networkattachments";
-  const Json attachment = JsonObject{{"metadata", JsonObject{{"name", "a"}}},
-                                     {"spec", JsonObject{{"node", "n1"}, {"subnet", "s"}}}};
-  server.create(attachments, attachment);
+  const std::string moorings = "/apis/fairlead.dev/v1alpha1/namespaces/default/moorings";
+  const Json mooring =
+      JsonObject{{"metadata", JsonObject{{"name", "a"}}}, {"spec", JsonObject{{"node", "n1"}}}};
+  server.create(moorings, mooring);
   int number = 0;
   const auto tell = [&](std::size_t size) {
     const std::string text = std::string(size, 'x') + std::to_string(number++);
-    const Json errors = JsonObject{{"host", JsonArray{Json(text)}}};
-    const Json status = JsonObject{{"status", JsonObject{{"errors", errors}}}};
-    return server.ask("n1", "PATCH", attachments + "/a/status", wire::encode_json(status),
+    const Json status = JsonObject{{"status", JsonObject{{"line", text}}}};
+    return server.ask("n1", "PATCH", moorings + "/a/status", wire::encode_json(status),
                       "application/merge-patch+json");
   };
   for (int i = 0; i < 1'000; ++i) ASSERT_EQ(tell(9'000)->status, 200) << i;
@@ -263,7 +261,7 @@ TEST(Load, AttachmentsOfANodeHaveTheirOwnPace) {
   EXPECT_GT(written, 300);
   EXPECT_LT(written, 600);  // 32 MiB in all
   EXPECT_EQ(tell(60'000)->status, 429);
-  const auto report = server.ask("n1", "POST", "/apis/fairlead.dev/v1alpha1/nodereports",
+  const auto report = server.ask("n1", "POST", "/apis/fairlead.dev/v1alpha1/logbooks",
                                  R"({"metadata":{"name":"n1"}})");
   EXPECT_EQ(report->status, 201) << report->text;
 }

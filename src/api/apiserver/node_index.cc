@@ -1,7 +1,6 @@
 #include "api/apiserver/node_index.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/identity/join.h"
 #include "foundation/base/check.h"
@@ -30,26 +29,40 @@ std::string registered_pin(const watchcache::Object& node) {
 }  // namespace
 
 NodeIndex::NodeIndex(const resource::Catalog& catalog, watchcache::WatchCache& cache)
-    : attachments_(catalog.find(identity::kFairleadGroup, "v1alpha1", "networkattachments")),
-      nodes_(catalog.find("", "v1", "nodes")),
-      cache_(cache) {
-  CHECK(attachments_);
-  node_field_ = selectable_index(*attachments_, "spec.node");
-  vni_field_ = selectable_index(*attachments_, "status.addressVNI");
+    : nodes_(catalog.find("", "v1", "nodes")), cache_(cache) {
+  for (const resource::Kind* kind : catalog.stored_kinds()) {
+    const resource::NodeAccess& access = kind->node;
+    if (access.own != resource::NodeAccess::Own::placed) continue;
+    std::optional<std::size_t> shared;
+    if (!access.shared_field.empty()) shared = selectable_index(*kind, access.shared_field);
+    placed_.push_back({.kind = kind,
+                       .node_field = selectable_index(*kind, access.node_field),
+                       .shared_field = shared,
+                       .values = {}});
+  }
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
-    if (&kind == attachments_) attachment_changed(event.before().get(), event.after().get());
+    for (Placed& placed : placed_)
+      if (&kind == placed.kind) object_changed(placed, event.before().get(), event.after().get());
     if (&kind == nodes_) node_changed(event.before().get(), event.after().get());
   });
 }
 
-void NodeIndex::attachment_changed(const watchcache::Object* before,
-                                   const watchcache::Object* after) {
-  const bool stays = before && after && before->fields[node_field_] == after->fields[node_field_] &&
-                     before->fields[vni_field_] == after->fields[vni_field_];
+const NodeIndex::Placed& NodeIndex::placed(const resource::Kind& kind) const {
+  const auto found = std::ranges::find(placed_, &kind, &Placed::kind);
+  CHECK(found != placed_.end());
+  return *found;
+}
+
+void NodeIndex::object_changed(Placed& placed, const watchcache::Object* before,
+                               const watchcache::Object* after) {
+  if (!placed.shared_field) return;
+  const std::size_t node = placed.node_field, shared = *placed.shared_field;
+  const bool stays = before && after && before->fields[node] == after->fields[node] &&
+                     before->fields[shared] == after->fields[shared];
   if (stays) return;
-  count(after, +1);
-  if (count(before, -1) && on_loss_) on_loss_(before->fields[node_field_]);
+  placed.count(after, +1);
+  if (placed.count(before, -1) && on_loss_) on_loss_(before->fields[node]);
 }
 
 void NodeIndex::node_changed(const watchcache::Object* before, const watchcache::Object* after) {
@@ -66,53 +79,54 @@ void NodeIndex::node_changed(const watchcache::Object* before, const watchcache:
 }
 
 void NodeIndex::rebuild() {
-  seats_.clear();
   pins_.clear();
-  for (const auto& [key, object] : cache_.of(*attachments_).objects()) count(object.get(), +1);
+  for (Placed& placed : placed_) {
+    placed.values.clear();
+    for (const auto& [key, object] : cache_.of(*placed.kind).objects())
+      placed.count(object.get(), +1);
+  }
   if (!nodes_) return;
   for (const auto& [key, object] : cache_.of(*nodes_).objects())
     if (std::string pin = registered_pin(*object); !pin.empty())
       pins_.insert_or_assign(object->name, std::move(pin));
 }
 
-NodeIndex::Seat NodeIndex::seat_of(const watchcache::Object& attachment) const {
-  Seat seat{.node = attachment.fields[node_field_], .vni = 0};
-  const std::string& text = attachment.fields[vni_field_];
-  std::from_chars(text.data(), text.data() + text.size(), seat.vni);
-  return seat;
+std::uint32_t NodeIndex::Placed::value_of(const watchcache::Object& object) const {
+  return shared_field ? identity::shared_value(object.fields[*shared_field]) : 0;
 }
 
-bool NodeIndex::count(const watchcache::Object* attachment, int by) {
-  if (!attachment) return false;
-  Seat seat = seat_of(*attachment);
-  if (seat.vni == 0) return false;
-  const auto node = seats_.try_emplace(std::move(seat.node)).first;
-  std::size_t& count = node->second[seat.vni];
+bool NodeIndex::Placed::count(const watchcache::Object* object, int by) {
+  const std::uint32_t value = object ? value_of(*object) : 0;
+  if (value == 0) return false;
+  const auto node = values.try_emplace(object->fields[node_field]).first;
+  std::size_t& count = node->second[value];
   count += static_cast<std::size_t>(by);
   const bool last = count == 0;
-  if (last) node->second.erase(seat.vni);
-  if (node->second.empty()) seats_.erase(node);
+  if (last) node->second.erase(value);
+  if (node->second.empty()) values.erase(node);
   return last;
 }
 
-NodeIndex::Placement NodeIndex::placement(std::string_view node, std::string_view namespace_name,
-                                          std::string_view attachment) const {
-  const auto object = cache_.of(*attachments_)
-                          .find(watchcache::object_key(*attachments_, namespace_name, attachment));
+NodeIndex::Placement NodeIndex::placement(const resource::Kind& kind, std::string_view node,
+                                          std::string_view namespace_name,
+                                          std::string_view name) const {
+  const auto object = cache_.of(kind).find(watchcache::object_key(kind, namespace_name, name));
   if (!object) return Placement::absent;
-  return object->fields[node_field_] == node ? Placement::here : Placement::elsewhere;
+  return object->fields[placed(kind).node_field] == node ? Placement::here : Placement::elsewhere;
 }
 
-bool NodeIndex::relevant(std::string_view node, std::uint32_t vni) const {
-  const auto at = seats_.find(node);
-  return at != seats_.end() && at->second.contains(vni);
+bool NodeIndex::shares(const resource::Kind& kind, std::string_view node,
+                       std::uint32_t value) const {
+  const Placed& of_kind = placed(kind);
+  const auto at = of_kind.values.find(node);
+  return at != of_kind.values.end() && at->second.contains(value);
 }
 
-std::uint32_t NodeIndex::network_of(std::string_view namespace_name,
-                                    std::string_view attachment) const {
-  const auto object = cache_.of(*attachments_)
-                          .find(watchcache::object_key(*attachments_, namespace_name, attachment));
-  return object ? seat_of(*object).vni : 0;
+std::uint32_t NodeIndex::shared_value_of(const resource::Kind& kind,
+                                         std::string_view namespace_name,
+                                         std::string_view name) const {
+  const auto object = cache_.of(kind).find(watchcache::object_key(kind, namespace_name, name));
+  return object ? placed(kind).value_of(*object) : 0;
 }
 
 std::string_view NodeIndex::key_pin_of(std::string_view node) const {

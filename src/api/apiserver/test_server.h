@@ -10,7 +10,7 @@
 
 #include "api/apiserver/api_server.h"
 #include "api/apiserver/cluster_defaults.h"
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "api/store/memory_store.h"
 #include "foundation/base/check.h"
 #include "foundation/runtime/manual_runtime.h"
@@ -94,7 +94,13 @@ class TestServer {
   // built-in roles; outlives the server.
   explicit TestServer(std::vector<std::shared_ptr<identity::Authenticator>> further = {},
                       ApiServerOptions its_options = {}, identity::Authorizer* instead = nullptr)
-      : authenticator(with_tokens(std::move(further)), true),
+      : TestServer(resource::test_catalog(), std::move(further), its_options, instead) {}
+  // With the kinds of a feature.
+  explicit TestServer(const resource::Catalog& its_catalog,
+                      std::vector<std::shared_ptr<identity::Authenticator>> further = {},
+                      ApiServerOptions its_options = {}, identity::Authorizer* instead = nullptr)
+      : catalog(its_catalog),
+        authenticator(with_tokens(std::move(further)), true),
         authorizer(instead ? *instead : static_cast<identity::Authorizer&>(roles)),
         options(its_options) {
     // 2030: certificates and ages look as they would.
@@ -142,11 +148,11 @@ class TestServer {
   runtime::ManualRuntime runtime;
   store::MemoryStore store{runtime};
   metrics::Registry metrics;
-  const resource::Catalog& catalog = resource::builtin_catalog();
+  const resource::Catalog& catalog;
   watchcache::WatchCache cache{runtime, store, catalog};
   NodeIndex nodes{catalog, cache};
   identity::UnionAuthenticator authenticator;
-  identity::RoleAuthorizer roles{&nodes};
+  identity::RoleAuthorizer roles{catalog, &nodes};
   identity::Authorizer& authorizer;
   const ApiServerOptions options;
   ApiServer api{{.runtime = runtime,

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "api/resource/fairlead_group.h"
+
 namespace fairlead::apiserver {
 namespace {
 
@@ -21,7 +23,7 @@ std::string text_at(const Json& value, std::string_view path) {
 }  // namespace
 
 bool Transactions::serves(const apimachinery::RequestInfo& info) {
-  return info.group == identity::kFairleadGroup && info.version == "v1alpha1" &&
+  return info.group == resource::kFairleadGroup && info.version == "v1alpha1" &&
          info.resource == "transactions" && info.name.empty();
 }
 
@@ -180,7 +182,7 @@ Task<Result<>> Transactions::serve(Request& request) {
   if (request.info.verb != "create")
     co_return co_await send_status(
         request, apimachinery::method_not_allowed(
-                     {std::string(identity::kFairleadGroup), "transactions"}, request.info.verb));
+                     {std::string(resource::kFairleadGroup), "transactions"}, request.info.verb));
   const Answer<Operations> operations = decode(request);
   if (!operations) co_return co_await send_status(request, operations.error());
   const Answer<> permitted = co_await permit(*operations);

@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::string_view kTransactions = "/apis/fairlead.dev/v1alpha1/transactions";
 constexpr std::string_view kMaps = "/api/v1/namespaces/default/configmaps";
-constexpr std::string_view kAttachments =
-    "/apis/fairlead.dev/v1alpha1/namespaces/default/networkattachments";
+constexpr std::string_view kMoorings = "/apis/fairlead.dev/v1alpha1/namespaces/default/moorings";
 
 std::string map_of(std::string_view name, std::string_view value = "1") {
   return fmt::format(R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}",)"
@@ -58,16 +57,16 @@ TEST(Transactions, PatchStatuses) {
   TestServer server;
   const auto made = [&](std::string_view name) {
     const std::string text = fmt::format(
-        R"({{"apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment","metadata":{{"name":"{}"}},)"
-        R"("spec":{{"node":"n1","subnet":"s"}}}})",
+        R"({{"apiVersion":"fairlead.dev/v1alpha1","kind":"Mooring","metadata":{{"name":"{}"}},)"
+        R"("spec":{{"node":"n1"}}}})",
         name);
-    return server.create(kAttachments, wire::parse_json(text)->value);
+    return server.create(kMoorings, wire::parse_json(text)->value);
   };
   const auto patch = [](const Json& object, std::string_view uid, std::string_view interface) {
     return fmt::format(
-        R"({{"verb":"patchStatus","apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment",)"
+        R"({{"verb":"patchStatus","apiVersion":"fairlead.dev/v1alpha1","kind":"Mooring",)"
         R"("namespace":"default","name":"{}","patch":{{"metadata":{{"uid":"{}"}},"spec":{{"node":"n2"}},)"
-        R"("status":{{"ifcName":"{}"}}}}}})",
+        R"("status":{{"line":"{}"}}}}}})",
         wire::find_string(object, "metadata.name"), uid, interface);
   };
   const Json a = made("a");
@@ -85,14 +84,14 @@ TEST(Transactions, PatchStatuses) {
   const Json result = done->json();
   const JsonArray& results = wire::find(result, "results")->get_array();
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(wire::find_string(results[0], "status.ifcName"), "fl1");
-  EXPECT_EQ(wire::find_string(results[1], "status.ifcName"), "fl2");
+  EXPECT_EQ(wire::find_string(results[0], "status.line"), "fl1");
+  EXPECT_EQ(wire::find_string(results[1], "status.line"), "fl2");
   EXPECT_EQ(wire::find_string(results[1], "spec.node"), "n1");  // of the status only
 
   const auto without = server.ask(
       "admin", "POST", kTransactions,
       all(std::string(R"({"verb":"patchStatus","apiVersion":"fairlead.dev/v1alpha1","kind":)"
-                      R"("NetworkAttachment","namespace":"default","name":"a"})")));
+                      R"("Mooring","namespace":"default","name":"a"})")));
   EXPECT_EQ(without->status, 400) << without->text;
 }
 
@@ -144,36 +143,36 @@ TEST(Transactions, AreBounded) {
 // Each operation needs the right that its single request would need; one that lacks it ends all.
 TEST(Transactions, EachOperationIsAuthorised) {
   TestServer server;
-  const std::string subnet =
-      R"({"verb":"create","object":{"apiVersion":"fairlead.dev/v1alpha1","kind":"Subnet",)"
-      R"("metadata":{"name":"s","namespace":"default"},"spec":{"ipv4":"10.0.0.0/24","vni":7}}})";
+  const std::string parcel =
+      R"({"verb":"create","object":{"apiVersion":"fairlead.dev/v1alpha1","kind":"Parcel",)"
+      R"("metadata":{"name":"s","namespace":"default"},"spec":{"text":"x","number":7}}})";
   const std::string secret = R"({"verb":"create","object":{"apiVersion":"v1","kind":"Secret",)"
                              R"("metadata":{"name":"s","namespace":"default"}}})";
-  EXPECT_EQ(server.ask("", "POST", kTransactions, all(subnet))->status, 401);
+  EXPECT_EQ(server.ask("", "POST", kTransactions, all(parcel))->status, 401);
   for (const char* user : {"viewer", "nobody", "n1"})
-    EXPECT_EQ(server.ask(user, "POST", kTransactions, all(subnet))->status, 403) << user;
-  const auto mixed = server.ask("controller", "POST", kTransactions, all(subnet, secret));
+    EXPECT_EQ(server.ask(user, "POST", kTransactions, all(parcel))->status, 403) << user;
+  const auto mixed = server.ask("controller", "POST", kTransactions, all(parcel, secret));
   EXPECT_EQ(mixed->status, 403) << mixed->text;
   EXPECT_NE(mixed->text.find("operations[1]"), std::string::npos) << mixed->text;
-  EXPECT_EQ(server.ask("controller", "POST", kTransactions, all(subnet))->status, 201);
+  EXPECT_EQ(server.ask("controller", "POST", kTransactions, all(parcel))->status, 201);
 }
 
-std::string attachment(std::string_view name, std::string_view node) {
-  return fmt::format(R"({{"apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment",)"
+std::string mooring(std::string_view name, std::string_view node) {
+  return fmt::format(R"({{"apiVersion":"fairlead.dev/v1alpha1","kind":"Mooring",)"
                      R"("metadata":{{"name":"{}","namespace":"default"}},)"
-                     R"("spec":{{"node":"{}","subnet":"s"}}}})",
+                     R"("spec":{{"node":"{}"}}}})",
                      name, node);
 }
 
-// A node writes the status of its own attachments, and in a transaction too nobody else's.
+// A node writes the status of its own moorings, and in a transaction too nobody else's.
 TEST(Transactions, NodesAreHeldToTheirOwn) {
   TestServer server;
   for (const auto& [name, node] : {std::pair{"mine", "n1"}, std::pair{"theirs", "n2"}})
-    server.create(kAttachments, wire::parse_json(attachment(name, node))->value);
+    server.create(kMoorings, wire::parse_json(mooring(name, node))->value);
   const auto status_of = [&](std::string_view name) {
     Json object =
-        server.ask("admin", "GET", std::string(kAttachments) + "/" + std::string(name))->json();
-    object.get_object()["status"] = JsonObject{{"hostIP", "192.0.2.1"}};
+        server.ask("admin", "GET", std::string(kMoorings) + "/" + std::string(name))->json();
+    object.get_object()["status"] = JsonObject{{"line", "1"}};
     return R"({"verb":"updateStatus","object":)" + wire::encode_json(object) + "}";
   };
   const auto own = server.ask("n1", "POST", kTransactions, all(status_of("mine")));

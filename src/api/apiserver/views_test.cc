@@ -14,12 +14,12 @@ constexpr std::string_view kMerge = "application/merge-patch+json";
 
 const std::string kOldStyle = R"({"metadata":{"name":"old"},"reason":"Done","message":"it is done",
   "type":"Normal","count":3,"source":{"component":"maker","host":"n1"},
-  "involvedObject":{"kind":"Subnet","name":"blue","namespace":"default"},
+  "involvedObject":{"kind":"Parcel","name":"blue","namespace":"default"},
   "firstTimestamp":"2030-06-01T00:00:00Z","lastTimestamp":"2030-06-01T00:00:07Z"})";
 const std::string kNewStyle = R"({"apiVersion":"events.k8s.io/v1","kind":"Event",
   "metadata":{"name":"new"},"eventTime":"2030-06-01T00:00:00.000001Z","reason":"Done","action":"Make",
   "reportingController":"example.com/maker","reportingInstance":"maker-0","type":"Warning",
-  "note":"it is done","regarding":{"kind":"Subnet","name":"green","namespace":"default"}})";
+  "note":"it is done","regarding":{"kind":"Parcel","name":"green","namespace":"default"}})";
 
 std::string one(std::string_view collection, std::string_view name) {
   return fmt::format("{}/{}", collection, name);
@@ -191,7 +191,7 @@ TEST(Views, TablesAndTransactions) {
     return wire::encode_json(*wire::find(wire::find(table, "rows")->get_array().front(), "cells"));
   };
   EXPECT_EQ(row(kView), row(kCore));
-  EXPECT_NE(row(kView).find("subnet/blue"), std::string::npos);
+  EXPECT_NE(row(kView).find("parcel/blue"), std::string::npos);
 
   const std::string operation =
       fmt::format(R"({{"operations":[{{"verb":"create","object":{}}}]}})", kNewStyle);

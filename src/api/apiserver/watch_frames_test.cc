@@ -2,19 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "foundation/base/encoding.h"
 
 namespace fairlead::apiserver {
 namespace {
 
-const resource::Kind& subnets() {
-  return *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "subnets");
+const resource::Kind& parcels() {
+  return *resource::test_catalog().find("fairlead.dev", "v1alpha1", "parcels");
 }
 
 // What the end of the initial events says: the bookmark's annotations.
 Json annotations_of(apimachinery::Representation form, bool initial_end) {
-  WatchFrames frames(subnets(), std::move(form), apimachinery::IncludeObject::metadata);
+  WatchFrames frames(parcels(), std::move(form), apimachinery::IncludeObject::metadata);
   const Bytes frame = frames.bookmark({7, 0}, initial_end, {});
   const auto parsed = wire::parse_json(frame.view());
   const Json* annotations = wire::find(parsed->value, "object.metadata.annotations");
@@ -33,7 +33,7 @@ TEST(WatchFrames, TheEndOfInitialEventsBringsAnEmptyList) {
   EXPECT_TRUE(annotations_of({}, false).is_null());
   EXPECT_EQ(
       blueprint_in(annotations_of({}, true)),
-      R"({"kind":"SubnetList","apiVersion":"fairlead.dev/v1alpha1","metadata":{},"items":[]})");
+      R"({"kind":"ParcelList","apiVersion":"fairlead.dev/v1alpha1","metadata":{},"items":[]})");
   apimachinery::Representation partial;
   partial.shape = apimachinery::Shape::partial_metadata;
   partial.meta_version = "v1";

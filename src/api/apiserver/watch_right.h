@@ -1,6 +1,6 @@
 // WatchRight: the right to an open watch. A watch lasts for up to an hour, and its user may lose
 // the right meanwhile: a Node is deleted, a certificate expires, a token or a role is revoked, an
-// attachment moves to another node. So authentication and authorisation are repeated while the
+// object moves to another node. So authentication and authorisation are repeated while the
 // watch is open.
 //
 // Kept small, because there are thousands of watches: it keeps only those parts of the request that
@@ -24,7 +24,7 @@ class WatchRight {
   WatchRight(const WatchRight&) = delete;
   WatchRight& operator=(const WatchRight&) = delete;
 
-  // Checked before every write: false when a node's rights, which depend on the attachments it has,
+  // Checked before every write: false when a node's rights, which depend on the objects it has,
   // no longer cover the watch. Never waits.
   bool covers_what_is_there() const;
 

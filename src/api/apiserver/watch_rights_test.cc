@@ -11,57 +11,55 @@ namespace {
 
 using namespace identity::testing;
 
-constexpr std::string_view kAttachments =
-    "/apis/fairlead.dev/v1alpha1/namespaces/default/networkattachments";
+constexpr std::string_view kMoorings = "/apis/fairlead.dev/v1alpha1/namespaces/default/moorings";
 
-Json attachment(std::string_view name, std::string_view node) {
-  return JsonObject{{"metadata", JsonObject{{"name", name}}},
-                    {"spec", JsonObject{{"node", node}, {"subnet", "s"}}}};
+Json mooring(std::string_view name, std::string_view node) {
+  return JsonObject{{"metadata", JsonObject{{"name", name}}}, {"spec", JsonObject{{"node", node}}}};
 }
 
-void set_network(TestServer& server, std::string_view name) {
-  const std::string path = std::string(kAttachments) + "/" + std::string(name);
-  const auto patched = server.ask("admin", "PATCH", path + "/status",
-                                  R"({"status":{"ipv4":"10.0.0.5","addressVNI":7}})",
-                                  "application/merge-patch+json");
+void set_channel(TestServer& server, std::string_view name) {
+  const std::string path = std::string(kMoorings) + "/" + std::string(name);
+  const auto patched =
+      server.ask("admin", "PATCH", path + "/status", R"({"status":{"line":"1","channel":7}})",
+                 "application/merge-patch+json");
   ASSERT_EQ(patched->status, 200) << patched->text;
 }
 
-// A watch over a virtual network ends when the node no longer has an attachment in it, and is then
+// A watch over a channel ends when the node no longer has a mooring in it, and is then
 // refused.
-TEST(WatchRights, EndWithTheLastAttachment) {
+TEST(WatchRights, EndWithTheLastMooring) {
   TestServer server;
-  server.create(kAttachments, attachment("mine", "n1"));
-  server.create(kAttachments, attachment("theirs", "n2"));
-  set_network(server, "mine");
-  set_network(server, "theirs");
-  const std::string network =
+  server.create(kMoorings, mooring("mine", "n1"));
+  server.create(kMoorings, mooring("theirs", "n2"));
+  set_channel(server, "mine");
+  set_channel(server, "theirs");
+  const std::string channel =
       "/apis/fairlead.dev/v1alpha1/"
-      "networkattachments?watch=true&fieldSelector=status.addressVNI%3D7";
-  const auto watch = server.begin("n1", "GET", network);
+      "moorings?watch=true&fieldSelector=status.channel%3D7";
+  const auto watch = server.begin("n1", "GET", channel);
   ASSERT_EQ(watch->status, 200) << watch->text;
   EXPECT_FALSE(watch->ended);
   EXPECT_NE(watch->text.find("theirs"), std::string::npos) << watch->text;
 
-  ASSERT_EQ(server.ask("admin", "DELETE", std::string(kAttachments) + "/mine")->status, 200);
-  server.create(kAttachments, attachment("later", "n2"));
-  set_network(server, "later");
+  ASSERT_EQ(server.ask("admin", "DELETE", std::string(kMoorings) + "/mine")->status, 200);
+  server.create(kMoorings, mooring("later", "n2"));
+  set_channel(server, "later");
   EXPECT_TRUE(watch->ended);
   EXPECT_EQ(watch->text.find("later"), std::string::npos) << watch->text;
-  EXPECT_EQ(server.ask("n1", "GET", network)->status, 403);
+  EXPECT_EQ(server.ask("n1", "GET", channel)->status, 403);
 }
 
 // The old form of a watch of one object, and a selection of one name, show that object and no
 // other.
 TEST(WatchRights, OneNameIsOneObject) {
   TestServer server;
-  server.create(kAttachments, attachment("mine", "n1"));
-  server.create(kAttachments, attachment("theirs", "n2"));
+  server.create(kMoorings, mooring("mine", "n1"));
+  server.create(kMoorings, mooring("theirs", "n2"));
   const std::string group = "/apis/fairlead.dev/v1alpha1";
   const std::string selected =
-      group + "/namespaces/default/networkattachments?fieldSelector=metadata.name%3Dmine";
+      group + "/namespaces/default/moorings?fieldSelector=metadata.name%3Dmine";
   const auto old_watch =
-      server.begin("n1", "GET", group + "/watch/namespaces/default/networkattachments/mine");
+      server.begin("n1", "GET", group + "/watch/namespaces/default/moorings/mine");
   const auto watch = server.begin("n1", "GET", selected + "&watch=true");
   const auto list = server.ask("n1", "GET", selected);
   for (const auto* shown : {&old_watch, &watch, &list}) {
@@ -72,29 +70,28 @@ TEST(WatchRights, OneNameIsOneObject) {
   // A selector on top of a name in the path takes away; it never leads to another object.
   const auto other = server.begin("n1", "GET",
                                   group +
-                                      "/watch/namespaces/default/networkattachments/mine"
+                                      "/watch/namespaces/default/moorings/mine"
                                       "?fieldSelector=metadata.name%3Dtheirs");
   EXPECT_EQ(other->text, "") << other->text;
   EXPECT_EQ(
-      server.ask("n1", "GET", group + "/networkattachments?fieldSelector=metadata.name%3Dtheirs")
-          ->status,
+      server.ask("n1", "GET", group + "/moorings?fieldSelector=metadata.name%3Dtheirs")->status,
       403);
 }
 
-// A watch of one attachment by name tells of its deletion, and goes no further when another node
+// A watch of one mooring by name tells of its deletion, and goes no further when another node
 // has one of that name.
-TEST(WatchRights, DoNotFollowAnAttachmentToAnotherNode) {
+TEST(WatchRights, DoNotFollowAMooringToAnotherNode) {
   TestServer server;
-  const std::string mine = std::string(kAttachments) + "/mine";
-  server.create(kAttachments, attachment("mine", "n1"));
+  const std::string mine = std::string(kMoorings) + "/mine";
+  server.create(kMoorings, mooring("mine", "n1"));
   const std::string selected =
-      std::string(kAttachments) + "?watch=true&fieldSelector=metadata.name%3Dmine";
+      std::string(kMoorings) + "?watch=true&fieldSelector=metadata.name%3Dmine";
   const auto watch = server.begin("n1", "GET", selected);
   EXPECT_NE(watch->text.find("ADDED"), std::string::npos) << watch->text;
   ASSERT_EQ(server.ask("admin", "DELETE", mine)->status, 200);
   EXPECT_NE(watch->text.find("DELETED"), std::string::npos) << watch->text;
   EXPECT_FALSE(watch->ended);
-  server.create(kAttachments, attachment("mine", "n2"));
+  server.create(kMoorings, mooring("mine", "n2"));
   EXPECT_TRUE(watch->ended);
   EXPECT_EQ(watch->text.find("\"n2\""), std::string::npos) << watch->text;
 }
@@ -128,7 +125,7 @@ struct Certified {
   }
 };
 
-constexpr std::string_view kSubnetWatch = "/apis/fairlead.dev/v1alpha1/subnets?watch=true";
+constexpr std::string_view kParcelWatch = "/apis/fairlead.dev/v1alpha1/parcels?watch=true";
 
 // A Node whose deletion waits for something is no longer registered.
 TEST(WatchRights, EndWithTheDeletionOfTheNodeWhateverItWaitsFor) {
@@ -140,12 +137,12 @@ TEST(WatchRights, EndWithTheDeletionOfTheNodeWhateverItWaitsFor) {
                                R"({"metadata":{"finalizers":["somebody/waits"]}})",
                                "application/merge-patch+json");
   ASSERT_EQ(held->status, 200) << held->text;
-  const auto watch = cluster.watch(one, kSubnetWatch);
+  const auto watch = cluster.watch(one, kParcelWatch);
   ASSERT_EQ(watch->status, 200);
   ASSERT_EQ(server.ask("admin", "DELETE", "/api/v1/nodes/n1")->status, 200);
   EXPECT_EQ(server.ask("admin", "GET", "/api/v1/nodes/n1")->status, 200);
   EXPECT_TRUE(watch->ended);
-  EXPECT_EQ(cluster.watch(one, kSubnetWatch)->status, 401);
+  EXPECT_EQ(cluster.watch(one, kParcelWatch)->status, 401);
 }
 
 // Deleting a Node ends its watches at once, cleanly, and no other's. So does a new registration
@@ -158,9 +155,9 @@ TEST(WatchRights, EndWithTheRegistration) {
   const std::string admin = cluster.certificate({"joe", {}, {"system:masters"}, {}});
   cluster.register_node("n1", one);
   cluster.register_node("n2", two);
-  const auto of_one = cluster.watch(one, kSubnetWatch);
-  const auto of_two = cluster.watch(two, kSubnetWatch);
-  const auto of_admin = cluster.watch(admin, kSubnetWatch);
+  const auto of_one = cluster.watch(one, kParcelWatch);
+  const auto of_two = cluster.watch(two, kParcelWatch);
+  const auto of_admin = cluster.watch(admin, kParcelWatch);
   for (const auto* watch : {&of_one, &of_two, &of_admin}) ASSERT_EQ((*watch)->status, 200);
 
   ASSERT_EQ(server.ask("admin", "DELETE", "/api/v1/nodes/n1")->status, 200);
@@ -181,7 +178,7 @@ TEST(WatchRights, EndWithTheRegistration) {
 TEST(WatchRights, EndWithTheCertificate) {
   Certified cluster;
   const auto watch = cluster.watch(cluster.certificate({"joe", {}, {"system:masters"}, {}}),
-                                   std::string(kSubnetWatch) + "&timeoutSeconds=86400");
+                                   std::string(kParcelWatch) + "&timeoutSeconds=86400");
   ASSERT_EQ(watch->status, 200);
   cluster.server.runtime.advance(59min);
   EXPECT_FALSE(watch->ended);
@@ -211,7 +208,7 @@ class Elsewhere final : public identity::Authenticator {
 TEST(WatchRights, EndWithTheTokenAndOutliveASilence) {
   auto elsewhere = std::make_shared<Elsewhere>();
   TestServer server({elsewhere});
-  const auto watch = server.begin("elsewhere", "GET", kSubnetWatch);
+  const auto watch = server.begin("elsewhere", "GET", kParcelWatch);
   ASSERT_EQ(watch->status, 200) << watch->text;
   elsewhere->silent = true;
   server.runtime.advance(45s);
@@ -224,7 +221,7 @@ TEST(WatchRights, EndWithTheTokenAndOutliveASilence) {
   EXPECT_TRUE(watch->ended);
 
   elsewhere->knows = true;
-  const auto another = server.begin("elsewhere", "GET", kSubnetWatch);
+  const auto another = server.begin("elsewhere", "GET", kParcelWatch);
   elsewhere->silent = true;
   server.runtime.advance(75s);
   EXPECT_TRUE(another->ended);
@@ -233,12 +230,12 @@ TEST(WatchRights, EndWithTheTokenAndOutliveASilence) {
 // A server that stops ends every watch, and those that are opened while it does.
 TEST(WatchRights, EndWithTheServer) {
   TestServer server;
-  const auto watch = server.begin("viewer", "GET", kSubnetWatch);
+  const auto watch = server.begin("viewer", "GET", kParcelWatch);
   EXPECT_FALSE(watch->ended);
   server.api.end_watches();
   server.runtime.settle();
   EXPECT_TRUE(watch->ended);
-  EXPECT_TRUE(server.begin("viewer", "GET", kSubnetWatch)->ended);
+  EXPECT_TRUE(server.begin("viewer", "GET", kParcelWatch)->ended);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "api/store/memory_store.h"
 #include "api/watchcache/stored_object.h"
 #include "foundation/runtime/manual_runtime.h"
@@ -16,7 +16,7 @@ namespace fairlead::apiserver {
 namespace {
 
 const resource::Kind& config_maps() {
-  return *resource::builtin_catalog().find("", "v1", "configmaps");
+  return *resource::test_catalog().find("", "v1", "configmaps");
 }
 
 // A client that takes nothing until it is told to. As on a real stream, a little may wait for it
@@ -114,7 +114,7 @@ struct Watcher {
 // A server's cache and watches on it.
 struct World {
   explicit World(watchcache::HistoryLimits limits, std::size_t room)
-      : cache(runtime, store, resource::builtin_catalog(), limits), watches(runtime, cache, room) {
+      : cache(runtime, store, resource::test_catalog(), limits), watches(runtime, cache, room) {
     tokens.add("secret", user);
     authenticator.set_table(tokens);
     put("first");
@@ -127,7 +127,7 @@ struct World {
   watchcache::WatchCache cache;
   identity::TokenTable tokens;
   identity::TokenAuthenticator authenticator{tokens};
-  identity::RoleAuthorizer authorizer{nullptr};
+  identity::RoleAuthorizer authorizer{resource::test_catalog(), nullptr};
   Access access{runtime, authenticator, authorizer};
   Watches watches;
   identity::UserRef user = administrator();

@@ -11,7 +11,6 @@
 #include "api/apimachinery/patch/merge_patch.h"
 #include "api/apimachinery/patch/strategic_merge.h"
 #include "api/apimachinery/request/strict_decoding.h"
-#include "api/resource/networks/fairlead_group.h"
 #include "api/resource/schema/validation.h"
 #include "foundation/base/ids.h"
 #include "foundation/base/time_text.h"
@@ -145,9 +144,7 @@ void give_identity(const Kind& kind, JsonObject& metadata, resource::Moment now,
 }  // namespace
 
 bool is_tracked(const identity::User& user, const Kind& kind) {
-  const bool told_often =
-      kind.group == resource::kFairleadGroup || kind.group == "coordination.k8s.io";
-  return !told_often || identity::node_of(user).empty();
+  return !kind.node.written_often || identity::node_of(user).empty();
 }
 
 namespace {

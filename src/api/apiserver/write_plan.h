@@ -36,8 +36,7 @@ struct WriteContext {
 };
 
 // Whether this write is recorded in managedFields. They exist to detect conflicts between writers;
-// what a node writes about itself in Fairlead's kinds and in its Lease has no other writer, and
-// there is much of it.
+// what a node writes of kinds that it writes often (resource::NodeAccess) has no other writer.
 bool is_tracked(const identity::User& user, const resource::Kind& kind);
 
 // What a plan decided.

@@ -38,7 +38,7 @@ struct ResourceName {
   static ResourceName of(const resource::Kind& kind) {
     return {kind.group, kind.version, kind.plural, kind.namespaced};
   }
-  // "/apis/fairlead.dev/v1alpha1/namespaces/a/subnets/b/status"; empty parts are left out.
+  // "/apis/example.com/v1/namespaces/a/widgets/b/status"; empty parts are left out.
   std::string path(std::string_view namespace_name, std::string_view name,
                    std::string_view subresource = {}) const;
 };

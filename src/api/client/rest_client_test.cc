@@ -9,10 +9,10 @@ namespace {
 
 // Paths as Kubernetes has them, with every part escaped.
 TEST(ResourceName, Paths) {
-  const ResourceName subnets{"fairlead.dev", "v1alpha1", "subnets", true};
-  EXPECT_EQ(subnets.path("", ""), "/apis/fairlead.dev/v1alpha1/subnets");
-  EXPECT_EQ(subnets.path("a", "b", "status"),
-            "/apis/fairlead.dev/v1alpha1/namespaces/a/subnets/b/status");
+  const ResourceName parcels{"fairlead.dev", "v1alpha1", "parcels", true};
+  EXPECT_EQ(parcels.path("", ""), "/apis/fairlead.dev/v1alpha1/parcels");
+  EXPECT_EQ(parcels.path("a", "b", "status"),
+            "/apis/fairlead.dev/v1alpha1/namespaces/a/parcels/b/status");
   const ResourceName nodes{"", "v1", "nodes", false};
   EXPECT_EQ(nodes.path("ignored", "n1"), "/api/v1/nodes/n1");
   EXPECT_EQ(nodes.path("", "../x"), "/api/v1/nodes/..%2Fx");

@@ -18,7 +18,7 @@ class EventCorrelatorTest : public ::testing::Test {
   static Happening happening(std::string name, std::string message,
                              Happening::Type type = Happening::Type::normal) {
     return {.api_version = "fairlead.dev/v1alpha1",
-            .kind = "NetworkAttachment",
+            .kind = "Mooring",
             .namespace_name = "ns",
             .name = name,
             .uid = "uid-" + name,
@@ -66,7 +66,7 @@ TEST_F(EventCorrelatorTest, MakesAWholeEvent) {
   EXPECT_EQ(write->name().size(), 253u);
   EXPECT_EQ(wire::find_string(event, "apiVersion"), "v1");
   EXPECT_EQ(wire::find_string(event, "kind"), "Event");
-  EXPECT_EQ(wire::find_string(event, "involvedObject.kind"), "NetworkAttachment");
+  EXPECT_EQ(wire::find_string(event, "involvedObject.kind"), "Mooring");
   EXPECT_EQ(wire::find_string(event, "involvedObject.namespace"), "ns");
   EXPECT_EQ(wire::find_string(event, "type"), "Normal");
   EXPECT_EQ(wire::find_string(event, "reason"), "Done");

@@ -4,6 +4,7 @@
 
 #include "api/control/loop.h"
 #include "api/controllers/object_id.h"
+#include "api/resource/core/lease.h"
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
@@ -17,12 +18,24 @@ using watchcache::ObjectRef;
 namespace {
 
 constexpr int kWorkers = 4;
-constexpr std::string_view kLeaseNamespace = "kube-node-lease";
+constexpr std::string_view kLeaseNamespace = resource::kKubeNodeLeaseNamespace;
 
-std::size_t place_of(const resource::Kind& kind, std::string_view path) {
-  const auto at = std::ranges::find(kind.selectable, path);
-  CHECK(at != kind.selectable.end());
-  return static_cast<std::size_t>(at - kind.selectable.begin());
+std::size_t place_of(const resource::Kind* kind, std::string_view path) {
+  if (!kind) return 0;
+  const auto at = std::ranges::find(kind->selectable, path);
+  CHECK(at != kind->selectable.end());
+  return static_cast<std::size_t>(at - kind->selectable.begin());
+}
+
+// The kind of which each agent has an object that says whether it is alive; null: none.
+const resource::Kind* report_kind(const resource::Catalog& catalog) {
+  for (const resource::Kind* kind : catalog.stored_kinds())
+    if (kind->node.liveness) return kind;
+  return nullptr;
+}
+
+resource::NodeAccess::Liveness liveness_of(const resource::Kind* kind) {
+  return kind ? *kind->node.liveness : resource::NodeAccess::Liveness{};
 }
 
 // A time with or without fractions, in whole seconds; empty if it is none.
@@ -60,9 +73,10 @@ NodeLifecycle::NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog&
     : runtime_(runtime),
       nodes_(catalog.find("", "v1", "nodes")),
       leases_(catalog.find("coordination.k8s.io", "v1", "leases")),
-      reports_(*catalog.find("fairlead.dev", "v1alpha1", "nodereports")),
-      silent_field_(place_of(reports_, "silentSince")),
-      renew_field_(place_of(reports_, "renewTime")),
+      reports_(report_kind(catalog)),
+      liveness_(liveness_of(reports_)),
+      silent_field_(place_of(reports_, liveness_.silent_since)),
+      renew_field_(place_of(reports_, liveness_.renewed)),
       cache_(cache),
       writer_(writer),
       events_(events),
@@ -82,9 +96,14 @@ bool NodeLifecycle::is_marked(const Object& report) const {
   return !report.fields[silent_field_].empty();
 }
 
+ObjectRef NodeLifecycle::report_of(const std::string& node) const {
+  return reports_ ? cache_.of(*reports_).find(node) : nullptr;
+}
+
 std::size_t NodeLifecycle::marked() const {
+  if (!reports_) return 0;
   return static_cast<std::size_t>(
-      std::ranges::count_if(cache_.of(reports_).objects(),
+      std::ranges::count_if(cache_.of(*reports_).objects(),
                             [this](const auto& entry) { return is_marked(*entry.second); }));
 }
 
@@ -94,7 +113,7 @@ void NodeLifecycle::heard(const std::string& node) {
   const bool news = !heartbeats_.known(node) || heartbeats_.silent(node, now);
   heartbeats_.heard(node, now);
   newcomers_.forget(node);
-  const ObjectRef report = cache_.of(reports_).find(node);
+  const ObjectRef report = report_of(node);
   if (news || (report && is_marked(*report))) queue_.add(node);
 }
 
@@ -104,10 +123,10 @@ void NodeLifecycle::notice(const resource::Kind& kind, const watchcache::Event& 
   if (&kind == leases_) {
     if ((after ? after : before)->namespace_name != kLeaseNamespace) return;
     if (after) return heard(name);
-  } else if (&kind != &reports_ && &kind != nodes_) {
+  } else if (&kind != reports_ && &kind != nodes_) {
     return;
   }
-  if (&kind == &reports_ && after) {
+  if (&kind == reports_ && after) {
     const std::string& renewed = after->fields[renew_field_];
     if (!renewed.empty() && (!before || before->fields[renew_field_] != renewed)) heard(name);
     if (is_marked(*after) && (!before || !is_marked(*before))) heartbeats_.found_silent(name);
@@ -119,7 +138,7 @@ void NodeLifecycle::notice(const resource::Kind& kind, const watchcache::Event& 
   }
   if (after) return;
   // A Node that was deleted is another one if it comes again.
-  const bool left = cache_.of(reports_).find(name) || (nodes_ && cache_.of(*nodes_).find(name));
+  const bool left = report_of(name) || (nodes_ && cache_.of(*nodes_).find(name));
   if (left && &kind != nodes_) return;
   heartbeats_.forget(name);
   newcomers_.forget(name);
@@ -132,9 +151,11 @@ void NodeLifecycle::rebuild() {
   if (leases_)
     for (const auto& [key, lease] : cache_.of(*leases_).objects())
       if (lease->namespace_name == kLeaseNamespace) heartbeats_.heard(lease->name, now);
-  for (const auto& [name, report] : cache_.of(reports_).objects()) {
-    if (!report->fields[renew_field_].empty()) heartbeats_.heard(report->name, now);
-    if (is_marked(*report)) heartbeats_.found_silent(report->name);
+  if (reports_) {
+    for (const auto& [name, report] : cache_.of(*reports_).objects()) {
+      if (!report->fields[renew_field_].empty()) heartbeats_.heard(report->name, now);
+      if (is_marked(*report)) heartbeats_.found_silent(report->name);
+    }
   }
   if (!nodes_) return;
   for (const auto& [name, node] : cache_.of(*nodes_).objects()) {
@@ -151,7 +172,7 @@ std::string NodeLifecycle::last_heard(const std::string& node) const {
     const Json json = lease->decode();
     return in_seconds(wire::find_string(json, "spec.renewTime"));
   }
-  const ObjectRef report = cache_.of(reports_).find(node);
+  const ObjectRef report = report_of(node);
   return report ? in_seconds(report->fields[renew_field_]) : std::string();
 }
 
@@ -161,7 +182,7 @@ NodeVerdict NodeLifecycle::verdict(const std::string& node) const {
     return {.state = NodeVerdict::State::never_heard, .silent_since = {}};
   if (!heartbeats_.silent(node, now))
     return {.state = NodeVerdict::State::alive, .silent_since = {}};
-  const ObjectRef report = cache_.of(reports_).find(node);
+  const ObjectRef report = report_of(node);
   std::string since = report && is_marked(*report) ? report->fields[silent_field_] : "";
   if (since.empty()) since = last_heard(node);
   if (since.empty()) since = rfc3339(runtime_.wall_now() - options_.grace);
@@ -190,7 +211,7 @@ Task<void> NodeLifecycle::look_at_clock() {
     co_return;
   }
   for (const std::string& node : heartbeats_.silent(now)) {
-    const ObjectRef report = cache_.of(reports_).find(node);
+    const ObjectRef report = report_of(node);
     const bool told = report && is_marked(*report);
     if (!told) queue_.add(node);
   }
@@ -200,7 +221,7 @@ Task<void> NodeLifecycle::look_at_clock() {
 Task<Result<>> NodeLifecycle::reconcile(std::string name) {
   const NodeVerdict found = verdict(name);
   const bool judged = found.state != NodeVerdict::State::never_heard;
-  const ObjectRef report = cache_.of(reports_).find(name);
+  const ObjectRef report = report_of(name);
   if (report && judged) {
     FL_CO_CHECKED(co_await mark_report(*report, found));
   }
@@ -218,12 +239,13 @@ Task<Result<>> NodeLifecycle::mark_report(const Object& report, NodeVerdict foun
   bool changed = false;
   const auto edit = [&](Json& object) {
     JsonObject& members = object.get_object();
-    changed = wire::find_string(object, "silentSince").empty() != found.silent_since.empty();
-    if (found.silent_since.empty()) return members.erase("silentSince") > 0;
-    members["silentSince"] = found.silent_since;
+    const std::string& member = liveness_.silent_since;
+    changed = wire::find_string(object, member).empty() != found.silent_since.empty();
+    if (found.silent_since.empty()) return members.erase(member) > 0;
+    members[member] = found.silent_since;
     return true;
   };
-  FL_CO_CHECKED(co_await edit_object(writer_, ObjectId::of(reports_, report), report.uid, "",
+  FL_CO_CHECKED(co_await edit_object(writer_, ObjectId::of(*reports_, report), report.uid, "",
                                      runtime_.wall_now(), edit));
   if (changed) tell(name, node_ready(name, found));
   co_return Result<>{};

@@ -1,10 +1,10 @@
 // NodeLifecycle: notices when a node's agent falls silent, and when it is back.
 //
 // An agent renews its Lease in kube-node-lease every ten seconds, as kubelets do; behind a host
-// cluster, where Leases and Nodes are the host's, it renews its NodeReport (renewTime). An agent
-// that does not renew for the grace period is marked silent: in NodeReport.silentSince, which the
-// attachments' condition Ready follows (features/networks/ipam/readiness.h), and, if this server
-// stores Nodes, in the Node's condition Ready.
+// cluster, where Leases and Nodes are the host's, it renews its report: the object that a kind of a
+// feature has for that (resource::NodeAccess::Liveness). An agent that does not renew for the grace
+// period is marked silent: in its report, which features follow, and, if this server stores Nodes,
+// in the Node's condition Ready.
 //
 // Runs in every server. A server that could not see renewals (it was stopped, its store did not
 // answer) marks no agent silent. Neither is an agent marked that never renewed anything, because it
@@ -55,6 +55,7 @@ class NodeLifecycle {
   void notice(const resource::Kind& kind, const watchcache::Event& event);
   void heard(const std::string& node);
   void rebuild();
+  watchcache::ObjectRef report_of(const std::string& node) const;
   bool is_marked(const watchcache::Object& report) const;
   std::size_t marked() const;
   NodeVerdict verdict(const std::string& node) const;
@@ -69,9 +70,10 @@ class NodeLifecycle {
   void tell(const std::string& node, const resource::Condition& ready);
 
   runtime::Runtime& runtime_;
-  const resource::Kind* nodes_;   // null: the host's
-  const resource::Kind* leases_;  // null: the host's
-  const resource::Kind& reports_;
+  const resource::Kind* nodes_;    // null: the host's
+  const resource::Kind* leases_;   // null: the host's
+  const resource::Kind* reports_;  // null: no kind has them
+  const resource::NodeAccess::Liveness liveness_;
   std::size_t silent_field_ = 0;  // places in kind.selectable
   std::size_t renew_field_ = 0;
   watchcache::WatchCache& cache_;

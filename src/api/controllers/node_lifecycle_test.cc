@@ -11,7 +11,7 @@
 namespace fairlead::controllers {
 namespace {
 
-const std::string kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
+const std::string kReports = "/apis/fairlead.dev/v1alpha1/logbooks";
 const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
@@ -32,11 +32,12 @@ struct Cluster : apiserver::TestServer {
   NodeLifecycle lifecycle{runtime, catalog, cache, api.writer(), events, metrics};
   runtime::Scope controllers{runtime};
 
-  Cluster() {
+  explicit Cluster(const resource::Catalog& kinds = resource::test_catalog()) : TestServer(kinds) {
     controllers.spawn(events.run());
     controllers.spawn(lifecycle.run());
     create("/api/v1/nodes", JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
-    create(kReports, JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
+    if (kinds.find("fairlead.dev", "v1alpha1", "logbooks"))
+      create(kReports, JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
     runtime.settle();
   }
   std::string now() const { return rfc3339_micro(runtime.wall_now()); }
@@ -95,6 +96,19 @@ TEST(NodeLifecycle, SilenceIsNoticedAndEnds) {
   EXPECT_EQ(cluster.silent_since(), "");
   EXPECT_EQ(cluster.node(), "True AgentAlive: the agent renews its lease");
   EXPECT_EQ(cluster.sink.told.back(), "NodeReady agent of n1 is back");
+}
+
+// Where no kind has reports, the Node alone says that its agent is silent.
+TEST(NodeLifecycle, NeedsNoReports) {
+  const resource::Catalog core(resource::core_kinds());
+  Cluster cluster(core);
+  cluster.begin();
+  EXPECT_EQ(cluster.node(), "True AgentAlive: the agent renews its lease");
+  const std::string last = rfc3339(cluster.runtime.wall_now());
+  cluster.pass(60s);
+  EXPECT_EQ(cluster.node(), "Unknown NodeStatusUnknown: agent of n1 silent since " + last);
+  cluster.renew();
+  EXPECT_EQ(cluster.node(), "True AgentAlive: the agent renews its lease");
 }
 
 // Behind a host cluster there are no Leases: the report itself is renewed.

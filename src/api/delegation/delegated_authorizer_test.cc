@@ -26,7 +26,7 @@ Attributes wants(std::string_view verb, std::string_view name = {}, const User& 
           .is_resource = true,
           .group = "fairlead.dev",
           .version = "v1alpha1",
-          .resource = "subnets",
+          .resource = "parcels",
           .subresource = {},
           .namespace_ = "default",
           .name = name,
@@ -83,7 +83,7 @@ TEST_F(DelegatedAuthorizerTest, TheHostDecides) {
   EXPECT_EQ(host.paths.front(), kAccessReviewPath);
   EXPECT_EQ(wire::encode_json(host.specs.front()),
             R"({"user":"jane","groups":["devs"],"resourceAttributes":{"verb":"get",)"
-            R"("group":"fairlead.dev","version":"v1alpha1","resource":"subnets",)"
+            R"("group":"fairlead.dev","version":"v1alpha1","resource":"parcels",)"
             R"("namespace":"default","name":"a"}})");
 }
 

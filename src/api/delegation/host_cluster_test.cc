@@ -11,7 +11,7 @@
 #include "api/apiserver/api_server.h"
 #include "api/apiserver/cluster_defaults.h"
 #include "api/identity/test_support.h"
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "api/store/memory_store.h"
 #include "api/watchcache/watch_cache.h"
 #include "foundation/http/memory_stream.h"
@@ -49,7 +49,7 @@ struct Host {
         cache(runtime, store, catalog),
         nodes(catalog, cache),
         authenticator({std::make_shared<identity::TokenAuthenticator>(host_tokens())}, false),
-        authorizer(&nodes),
+        authorizer(catalog, &nodes),
         api({.runtime = runtime,
              .store = store,
              .cache = cache,
@@ -66,7 +66,7 @@ struct Host {
     CHECK(made && *made);
     scope.spawn(server.serve(*runtime.listen({.host = "host", .port = 80}, nullptr)));
   }
-  const resource::Catalog& catalog = resource::builtin_catalog();
+  const resource::Catalog& catalog = resource::test_catalog();
   store::MemoryStore store;
   metrics::Registry metrics;
   watchcache::WatchCache cache;
@@ -210,7 +210,7 @@ TEST_F(HostClusterTest, ReviewsOfARealServer) {
                                       .is_resource = true,
                                       .group = "fairlead.dev",
                                       .version = "v1alpha1",
-                                      .resource = "subnets",
+                                      .resource = "parcels",
                                       .subresource = {},
                                       .namespace_ = "default",
                                       .name = {},
@@ -243,23 +243,23 @@ struct Behind {
   }
   // 201, or the status of the refusal.
   int create(std::string namespace_name, std::string name) {
-    const apiserver::WriteContext context{.kind = &subnets,
+    const apiserver::WriteContext context{.kind = &parcels,
                                           .namespace_name = namespace_name,
                                           .options = {.field_manager = "test"},
                                           .now = runtime.wall_now(),
                                           .random = [this] { return runtime.random(); }};
     const Json object = JsonObject{{"metadata", JsonObject{{"name", name}}},
-                                   {"spec", JsonObject{{"ipv4", "10.0.0.0/24"}, {"vni", 7}}}};
+                                   {"spec", JsonObject{{"text", "x"}, {"number", 7}}}};
     apiserver::WriteItem item{
-        .kind = &subnets, .namespace_name = namespace_name, .name = {}, .create = true};
+        .kind = &parcels, .namespace_name = namespace_name, .name = {}, .create = true};
     item.plan = [&](const Json*) { return apiserver::plan_create(context, object); };
     const auto written = runtime.run(writer.write(std::move(item)));
     CHECK(written.has_value());
     return *written ? 201 : written->error().status().code;
   }
   MemoryRuntime& runtime;
-  const resource::Catalog& catalog = resource::fairlead_catalog();
-  const resource::Kind& subnets = *catalog.find("fairlead.dev", "v1alpha1", "subnets");
+  const resource::Catalog catalog{resource::test_kinds()};
+  const resource::Kind& parcels = *catalog.find("fairlead.dev", "v1alpha1", "parcels");
   store::MemoryStore store;
   watchcache::WatchCache cache;
   apiserver::ObjectWriter writer;

@@ -1,10 +1,10 @@
 // HostNodes: forgets a node here when the host cluster deletes it.
 //
-// A standalone server's NodeReport is owned by its Node and deleted with it. Behind a host cluster
-// the Nodes are the host's: a watch follows them, and `forget` is called for a deleted one, after
-// the host was asked whether that node is really gone (it may have registered again). Nodes that
-// were deleted while there was no watch are found in the next list, unless the host has none of the
-// nodes known here: then it is another cluster.
+// What a standalone server keeps about a node is owned by its Node and deleted with it. Behind a
+// host cluster the Nodes are the host's: a watch follows them, and `forget` is called for a deleted
+// one, after the host was asked whether that node is really gone (it may have registered again).
+// Nodes that were deleted while there was no watch are found in the next list, unless the host has
+// none of the nodes known here: then it is another cluster.
 #pragma once
 
 #include <functional>

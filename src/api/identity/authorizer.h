@@ -18,15 +18,12 @@
 #include <vector>
 
 #include "api/identity/user.h"
+#include "api/resource/catalog.h"
 #include "foundation/base/result.h"
 #include "foundation/runtime/task.h"
 #include "foundation/wire/json.h"
 
 namespace fairlead::identity {
-
-inline constexpr std::string_view kFairleadGroup = "fairlead.dev";
-inline constexpr std::string_view kNodeLeaseNamespace = "fairlead-node-lease";
-inline constexpr std::string_view kKubeNodeLeaseNamespace = "kube-node-lease";
 
 // One term of a field selector, decoded: path = value or path != value.
 struct FieldTerm {
@@ -63,8 +60,8 @@ struct Decision {
 };
 
 // The text of the 403 Status, as Kubernetes words it:
-//   subnets.fairlead.dev "a" is forbidden: User "x" cannot get resource "subnets" in API group
-//   "fairlead.dev" in the namespace "default": <reason>
+//   leases.coordination.k8s.io "a" is forbidden: User "x" cannot get resource "leases" in API group
+//   "coordination.k8s.io" in the namespace "default": <reason>
 std::string forbidden_message(const Attributes& wanted, const Decision& decision);
 
 class Authorizer {
@@ -75,21 +72,25 @@ class Authorizer {
   virtual Task<Result<Decision>> authorize(const Attributes& attributes);
 };
 
-// What the server knows about attachments and nodes, for the node role; answered from its cache.
+// What the server knows about the objects that are placed on nodes (resource::NodeAccess), for the
+// node role; answered from its cache. REQUIRES: `kind` is one of them.
 class NodeFacts {
  public:
   enum class Placement { here, elsewhere, absent };
   virtual ~NodeFacts() = default;
-  // Where the attachment of that name runs (its spec.node). `absent` lets the request through to
-  // its 404.
-  virtual Placement placement(std::string_view node, std::string_view namespace_,
-                              std::string_view attachment) const = 0;
-  // Whether an attachment on `node` is in the virtual network `vni`.
-  virtual bool relevant(std::string_view node, std::uint32_t vni) const = 0;
-  // The virtual network that an attachment has an address in (status.addressVNI); 0: none.
-  virtual std::uint32_t network_of(std::string_view namespace_,
-                                   std::string_view attachment) const = 0;
+  // Where the object of that name is. `absent` lets the request through to its 404.
+  virtual Placement placement(const resource::Kind& kind, std::string_view node,
+                              std::string_view namespace_, std::string_view name) const = 0;
+  // Whether an object on `node` has this value of the kind's shared field.
+  virtual bool shares(const resource::Kind& kind, std::string_view node,
+                      std::uint32_t value) const = 0;
+  // The value of the object of that name; 0: none.
+  virtual std::uint32_t shared_value_of(const resource::Kind& kind, std::string_view namespace_,
+                                        std::string_view name) const = 0;
 };
+
+// A value of a shared field as selectors spell it: a positive whole number; 0 when it is none.
+std::uint32_t shared_value(std::string_view text);
 
 // SelfSubjectRulesReview's shapes.
 struct ResourceRule {
@@ -106,13 +107,15 @@ struct RuleList {
 
 class RoleAuthorizer final : public Authorizer {
  public:
-  // `facts` may be null: nodes then see and write no attachments. It must outlive this.
-  explicit RoleAuthorizer(const NodeFacts* facts) : facts_(facts) {}
+  // What a node may do follows from the kinds of `catalog`. `facts` may be null: nodes then see and
+  // write nothing that is placed on nodes. Both must outlive this.
+  RoleAuthorizer(const resource::Catalog& catalog, const NodeFacts* facts);
   std::optional<Result<Decision>> authorize_now(const Attributes& wanted) override;
   Decision decide(const Attributes& wanted) const;
   RuleList rules_for(const User& user, std::string_view namespace_) const;
 
  private:
+  std::vector<const resource::Kind*> node_kinds_;  // those that nodes may use
   const NodeFacts* facts_;
 };
 
@@ -130,7 +133,9 @@ class UnionAuthorizer final : public Authorizer {
 };
 
 // The second look, at the objects: `current` is what the store holds (null on create), `desired`
-// what would be stored (null on delete). Only the node role is restricted here. Pure.
-Decision admit_write(const Attributes& wanted, const Json* current, const Json* desired);
+// what would be stored (null on delete), both of `kind`. Only the node role is restricted here.
+// Pure.
+Decision admit_write(const resource::Kind& kind, const Attributes& wanted, const Json* current,
+                     const Json* desired);
 
 }  // namespace fairlead::identity

@@ -3,10 +3,13 @@
 #include <array>
 #include <utility>
 
-#include "api/identity/authorizer.h"
 #include "api/identity/join.h"
+#include "api/resource/fairlead_group.h"
 
 namespace fairlead::identity {
+
+using namespace resource;  // the verbs
+
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Verbs>, 8> kVerbNames{{
@@ -21,7 +24,6 @@ constexpr std::array<std::pair<std::string_view, Verbs>, 8> kVerbNames{{
 }};
 
 using enum Grantee;
-using enum Condition;
 
 constexpr RoleRule kRoleRules[] = {
     // Anyone who proved who they are may ask what they may do. A transaction is judged by its
@@ -40,16 +42,6 @@ constexpr RoleRule kRoleRules[] = {
     {controller, kWrite, "coordination.k8s.io", "leases", ""},
     {controller, kCreate | kModify, "", "events", ""},
     {controller, kCreate | kModify, "events.k8s.io", "events", ""},
-
-    {node, kRead, kFairleadGroup, "subnets", ""},
-    {node, kRead, kFairleadGroup, "iplocks", ""},
-    {node, kRead, kFairleadGroup, "networkattachments", "", relevant_attachment},
-    {node, kGet | kModify, kFairleadGroup, "networkattachments", "status", own_attachment},
-    {node, kGet | kCreate | kModify, kFairleadGroup, "nodereports", "", own_name},
-    {node, kRead, "", "nodes", "", own_name},
-    {node, kGet | kModify, "", "nodes", "status", own_name},
-    {node, kGet | kList | kWatch | kCreate | kModify | kDelete, "coordination.k8s.io", "leases", "",
-     own_lease},
 };
 
 using To = PathGrant::To;
@@ -91,8 +83,6 @@ bool grants(Grantee grantee, const Roles& roles) {
       return roles.viewer;
     case Grantee::controller:
       return roles.controller;
-    case Grantee::node:
-      return !roles.node.empty();
   }
   return false;
 }

@@ -1,45 +1,23 @@
 // The rights of the built-in roles as a table: what RoleAuthorizer decides by and what rules_for()
-// lists.
+// lists. Those of nodes are not here: each kind says them (resource::NodeAccess, node_role.h).
 #pragma once
 
-#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/identity/user.h"
+#include "api/resource/verbs.h"
 
 namespace fairlead::identity {
 
-// Verbs as bits, so that a rule names several.
-using Verbs = std::uint32_t;
-enum : Verbs {
-  kGet = 1,
-  kList = 2,
-  kWatch = 4,
-  kCreate = 8,
-  kUpdate = 16,
-  kPatch = 32,
-  kDelete = 64,
-  kDeleteCollection = 128,
-  kOtherVerb = 256,  // impersonate and whatever else: admins only
-};
-inline constexpr Verbs kRead = kGet | kList | kWatch;
-inline constexpr Verbs kModify = kUpdate | kPatch;
-inline constexpr Verbs kWrite = kCreate | kModify | kDelete | kDeleteCollection;
+using resource::Verbs;
 
 Verbs verb_bit(std::string_view verb);
 std::vector<std::string> verb_names(Verbs verbs);
 
-enum class Grantee { authenticated, viewer, controller, node };
-
-// What must hold beyond the match; all but `always` are the node role's.
-enum class Condition {
-  always,
-  own_name,             // the object is named after the node
-  own_lease,            // the same, in a node-lease namespace
-  relevant_attachment,  // it runs on the node or shares a virtual network with it
-  own_attachment,       // it runs on the node
-};
+enum class Grantee { authenticated, viewer, controller };
 
 struct RoleRule {
   Grantee grantee;
@@ -47,7 +25,6 @@ struct RoleRule {
   std::string_view group;        // "*": any
   std::string_view resource;     // "*": any but secrets
   std::string_view subresource;  // "*": any or none; "": none
-  Condition condition = Condition::always;
 };
 std::span<const RoleRule> role_rules();
 

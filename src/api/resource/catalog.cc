@@ -2,17 +2,35 @@
 
 #include <algorithm>
 
-#include "api/resource/core/core_kinds.h"
-#include "api/resource/networks/ip_lock.h"
-#include "api/resource/networks/network_attachment.h"
-#include "api/resource/networks/node_report.h"
-#include "api/resource/networks/subnet.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::resource {
 
+namespace {
+
+bool is_selectable(const Kind& kind, std::string_view path) {
+  return std::ranges::find(kind.selectable, path) != kind.selectable.end();
+}
+
+void check_node_access(const Kind& kind) {
+  const NodeAccess& node = kind.node;
+  const bool placed = node.own == NodeAccess::Own::placed;
+  CHECK(placed ? is_selectable(kind, node.node_field) : node.node_field.empty());
+  CHECK(node.shared_field.empty() || (placed && is_selectable(kind, node.shared_field)));
+  CHECK(!node.liveness || (is_selectable(kind, node.liveness->renewed) &&
+                           is_selectable(kind, node.liveness->silent_since)));
+  for (const NodeAccess::Rights& rights : node.rights) {
+    CHECK(node.own != NodeAccess::Own::none || rights.own == 0);
+    CHECK(!node.shared_field.empty() || rights.shared == 0);
+    CHECK(((rights.every | rights.shared) & ~kRead) == 0);
+  }
+}
+
+}  // namespace
+
 Catalog::Catalog(std::vector<Kind> kinds) {
   for (Kind& kind : kinds) {
+    check_node_access(kind);
     CHECK(!find(kind.group, kind.version, kind.plural));
     CHECK(!find_kind(kind.api_version(), kind.kind));
     if (kind.view) {
@@ -41,46 +59,6 @@ const Kind* Catalog::find_kind(std::string_view api_version, std::string_view na
     return kind->kind == name && kind->group == group && kind->version == version;
   });
   return found == kinds_.end() ? nullptr : found->get();
-}
-
-namespace {
-
-void add_fairlead_kinds(std::vector<Kind>& kinds) {
-  kinds.push_back(subnet_kind());
-  kinds.push_back(network_attachment_kind());
-  kinds.push_back(ip_lock_kind());
-  kinds.push_back(node_report_kind());
-}
-
-}  // namespace
-
-const Catalog& fairlead_catalog() {
-  static const Catalog catalog = [] {
-    std::vector<Kind> kinds;
-    add_fairlead_kinds(kinds);
-    return Catalog(std::move(kinds));
-  }();
-  return catalog;
-}
-
-const Catalog& builtin_catalog() {
-  static const Catalog catalog = [] {
-    std::vector<Kind> kinds;
-    kinds.push_back(namespace_kind());
-    kinds.push_back(node_kind());
-    kinds.push_back(config_map_kind());
-    kinds.push_back(secret_kind());
-    kinds.push_back(service_kind());
-    kinds.push_back(endpoints_kind());
-    kinds.push_back(event_kind());
-    kinds.push_back(event_view_kind());
-    kinds.push_back(endpoint_slice_kind());
-    kinds.push_back(lease_kind());
-    kinds.push_back(network_attachment_definition_kind());
-    add_fairlead_kinds(kinds);
-    return Catalog(std::move(kinds));
-  }();
-  return catalog;
 }
 
 }  // namespace fairlead::resource

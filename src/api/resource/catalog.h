@@ -1,4 +1,5 @@
-// The catalog: every kind this server serves, described once.
+// The catalog: every kind this server serves, described once. A program puts it together: the kinds
+// of Kubernetes (core/core_kinds.h) if it stands alone, and those of its features.
 #pragma once
 
 #include <memory>
@@ -23,10 +24,5 @@ class Catalog {
   std::vector<std::unique_ptr<const Kind>> kinds_;
   std::vector<const Kind*> stored_;
 };
-
-// Fairlead's own kinds and the core kinds that its components use: a server that stands alone.
-const Catalog& builtin_catalog();
-// Fairlead's own kinds only: a server behind a host cluster, which has the others itself.
-const Catalog& fairlead_catalog();
 
 }  // namespace fairlead::resource

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "api/resource/kind.h"
-#include "api/resource/networks/network_attachment.h"
 
 namespace fairlead::resource {
 namespace {
@@ -40,40 +39,6 @@ TEST(Condition, KeepsTheTimeOfItsStatus) {
   Json bare = JsonObject{};
   EXPECT_TRUE(set_condition(bare, condition("True", "A"), at(1)));
   EXPECT_EQ(wire::find_string(*find_condition(bare, "Ready"), "reason"), "A");
-}
-
-// The cells of `kubectl get na`, by name.
-std::map<std::string, std::string> cells(const Json& object) {
-  std::map<std::string, std::string> shown;
-  static const Kind kind = network_attachment_kind();
-  for (const Column& column : kind.columns) {
-    const Json cell = column.cell(object, at(0));
-    shown[column.name + (column.priority > 0 ? "*" : "")] =
-        cell.is_string() ? std::string(cell.get_string()) : "";
-  }
-  return shown;
-}
-
-// `kubectl get na` shows both addresses and, in one word, how far the attachment is; -o wide why it
-// is no further.
-TEST(Attachment, ColumnsTellItsState) {
-  const Json six = JsonObject{{"status", JsonObject{{"ipv6", "fd00::5"}}}};
-  EXPECT_EQ(cells(six).at("IPv6"), "fd00::5");
-  EXPECT_EQ(cells(six).at("State"), "Addressed");
-  Json object = six;
-  set_condition(object, condition("True", "Implemented"), at(0));
-  EXPECT_EQ(cells(object).at("State"), "Ready");
-  EXPECT_EQ(cells(object).at("Message*"), "");
-  set_condition(object, condition("Unknown", "AgentSilent"), at(0));
-  EXPECT_EQ(cells(object).at("State"), "Silent");
-  EXPECT_EQ(cells(object).at("Message*"), "m");
-  Json hook = JsonObject{{"spec", JsonObject{{"postCreateExec", JsonArray{"/bin/hook"}}}},
-                         {"status", JsonObject{{"ipv4", "10.0.0.5"}, {"ifcName", "f"}}}};
-  EXPECT_EQ(cells(hook).at("State"), "Implemented");
-  hook.at("status").get_object()["postCreateExecReport"] = JsonObject{{"exitStatus", 7}};
-  EXPECT_EQ(cells(hook).at("State"), "Error");
-  hook.at("status").get_object()["postCreateExecReport"] = JsonObject{{"exitStatus", 0}};
-  EXPECT_EQ(cells(hook).at("State"), "Ready");
 }
 
 }  // namespace

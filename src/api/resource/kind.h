@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/resource/node_access.h"
 #include "api/resource/schema/field_error.h"
 #include "api/resource/schema/schema.h"
 #include "api/resource/timestamp.h"
@@ -53,8 +54,8 @@ struct View {
 struct Kind {
   std::string group;  // "" for the core group
   std::string version;
-  std::string kind;    // "Subnet"
-  std::string plural;  // "subnets"
+  std::string kind;    // "ConfigMap"
+  std::string plural;  // "configmaps"
   std::string singular;
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
@@ -74,6 +75,8 @@ struct Kind {
   // selected value is the field's text: strings as they are, numbers in decimal, booleans
   // true/false, absent "".
   std::vector<std::string> selectable;
+
+  NodeAccess node;  // what a node may do with the objects
 
   // Without the namespace; the name column first, age among them.
   std::vector<Column> columns;
@@ -95,7 +98,7 @@ struct Kind {
     if (view) view->show(object);
     return object;
   }
-  // "subnets.fairlead.dev": how error messages name the resource.
+  // "leases.coordination.k8s.io": how error messages name the resource.
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
 };
 

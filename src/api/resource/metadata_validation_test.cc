@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "api/resource/catalog.h"
 #include "api/resource/kind_test_support.h"
 #include "api/resource/name_rules.h"
+#include "api/resource/test_kinds.h"
 
 namespace fairlead::resource {
 namespace {
@@ -22,11 +22,11 @@ constexpr std::string_view kLabelWords =
     "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 const Kind& kind(std::string_view name) {
-  for (const auto& one : builtin_catalog().kinds()) {
+  for (const auto& one : test_catalog().kinds()) {
     if (one->kind == name) return *one;
   }
   ADD_FAILURE() << "no kind " << name;
-  return *builtin_catalog().kinds().front();
+  return *test_catalog().kinds().front();
 }
 
 Texts texts(const FieldErrors& errors) {
@@ -86,32 +86,32 @@ TEST(NameRules, AcceptAndRefuse) {
 
 // Names, namespaces and generateName.
 TEST(Metadata, NamesAreChecked) {
-  EXPECT_EQ(problems("Subnet", R"({"name":"a.b","namespace":"ns"})"), Texts{});
-  EXPECT_EQ(problems("Subnet", R"({"namespace":"ns"})"),
+  EXPECT_EQ(problems("Parcel", R"({"name":"a.b","namespace":"ns"})"), Texts{});
+  EXPECT_EQ(problems("Parcel", R"({"namespace":"ns"})"),
             Texts{"metadata.name: Required value: name or generateName is required"});
-  EXPECT_EQ(problems("Subnet", R"({"name":"A","namespace":"ns"})"),
+  EXPECT_EQ(problems("Parcel", R"({"name":"A","namespace":"ns"})"),
             Texts{"metadata.name: Invalid value: \"A\": " + std::string(kSubdomainWords)});
-  EXPECT_EQ(problems("Subnet", R"({"name":"a"})"), Texts{"metadata.namespace: Required value"});
-  EXPECT_EQ(problems("Subnet", R"({"name":"a","namespace":"n.s"})"),
+  EXPECT_EQ(problems("Parcel", R"({"name":"a"})"), Texts{"metadata.namespace: Required value"});
+  EXPECT_EQ(problems("Parcel", R"({"name":"a","namespace":"n.s"})"),
             Texts{"metadata.namespace: Invalid value: \"n.s\": " + std::string(kLabelWords)});
   EXPECT_EQ(problems("Node", R"({"name":"a","namespace":"ns"})"),
             Texts{"metadata.namespace: Forbidden: not allowed on this type"});
   EXPECT_EQ(problems("Namespace", R"({"name":"a.b"})"),
             Texts{"metadata.name: Invalid value: \"a.b\": " + std::string(kLabelWords)});
-  EXPECT_EQ(problems("Subnet", R"({"name":"a","generateName":"a-","namespace":"ns"})"), Texts{});
-  EXPECT_EQ(problems("Subnet", R"({"name":"a","generateName":"A-","namespace":"ns"})"),
+  EXPECT_EQ(problems("Parcel", R"({"name":"a","generateName":"a-","namespace":"ns"})"), Texts{});
+  EXPECT_EQ(problems("Parcel", R"({"name":"a","generateName":"A-","namespace":"ns"})"),
             Texts{"metadata.generateName: Invalid value: \"A-\": " + std::string(kSubdomainWords)});
   EXPECT_EQ(problems("Service", R"({"name":"1a","namespace":"ns"})").size(), 1u);
   const std::string long_name(254, 'a');
   EXPECT_EQ(
-      problems("Subnet", R"({"name":")" + long_name + R"(","namespace":"ns"})"),
+      problems("Parcel", R"({"name":")" + long_name + R"(","namespace":"ns"})"),
       Texts{"metadata.name: Invalid value: \"" + long_name + "\": must be no more than 253 bytes"});
 }
 
 // Labels and annotations: keys, values and total size.
 TEST(Metadata, LabelsAndAnnotationsAreChecked) {
   const auto with = [](std::string_view rest) {
-    return problems("Subnet", R"({"name":"a","namespace":"ns",)" + std::string(rest) + "}");
+    return problems("Parcel", R"({"name":"a","namespace":"ns",)" + std::string(rest) + "}");
   };
   EXPECT_EQ(with(R"("labels":{"a/b":"c","d":""},"annotations":{"X.com/y":"any thing"})"), Texts{});
   EXPECT_EQ(
@@ -138,7 +138,7 @@ TEST(Metadata, LabelsAndAnnotationsAreChecked) {
 // Finalizers are qualified names, and the two of garbage collection exclude each other.
 TEST(Metadata, FinalizersAreChecked) {
   const auto with = [](std::string_view list) {
-    return problems("Subnet",
+    return problems("Parcel",
                     R"({"name":"a","namespace":"ns","finalizers":)" + std::string(list) + "}");
   };
   EXPECT_EQ(with(R"(["x.com/y","orphan"])"), Texts{});
@@ -154,7 +154,7 @@ TEST(Metadata, FinalizersAreChecked) {
 // Owners are complete, are no Events, and at most one controls.
 TEST(Metadata, OwnersAreChecked) {
   const auto with = [](std::string_view list) {
-    return problems("Subnet",
+    return problems("Parcel",
                     R"({"name":"a","namespace":"ns","ownerReferences":)" + std::string(list) + "}");
   };
   const std::string owner =
@@ -179,27 +179,27 @@ TEST(Metadata, OwnersAreChecked) {
 
 // Metadata of wrong types never crashes; the schema check reports it.
 TEST(Metadata, WrongTypesAreLeftToTheSchema) {
-  const Kind& subnet = kind("Subnet");
+  const Kind& parcel = kind("Parcel");
   for (
       const std::string_view metadata :
       {R"("x")", R"([])",
        R"({"name":1,"labels":[],"annotations":"x","finalizers":{},"ownerReferences":1})",
        R"({"name":"a","namespace":"ns","labels":{"a":1},"finalizers":[1],"ownerReferences":[1,null]})"}) {
-    const Json object = JsonObject{{"apiVersion", subnet.api_version()},
-                                   {"kind", "Subnet"},
+    const Json object = JsonObject{{"apiVersion", parcel.api_version()},
+                                   {"kind", "Parcel"},
                                    {"metadata", json(metadata)},
-                                   {"spec", JsonObject{{"vni", 1}}}};
-    EXPECT_FALSE(check_metadata(subnet, object).empty() &&
-                 check_schema(subnet.schema, object, nullptr).empty())
+                                   {"spec", JsonObject{{"number", 1}}}};
+    EXPECT_FALSE(check_metadata(parcel, object).empty() &&
+                 check_schema(parcel.schema, object, nullptr).empty())
         << metadata;
   }
 }
 
 // Between two versions: identity stays, generation does not fall, no finalizer joins a deletion.
 TEST(Metadata, UpdatesKeepIdentity) {
-  const Kind& subnet = kind("Subnet");
+  const Kind& parcel = kind("Parcel");
   const auto update = [&](std::string_view before, std::string_view after) {
-    return texts(check_metadata_update(subnet, JsonObject{{"metadata", json(after)}},
+    return texts(check_metadata_update(parcel, JsonObject{{"metadata", json(after)}},
                                        JsonObject{{"metadata", json(before)}}));
   };
   EXPECT_EQ(update(R"({"name":"a","uid":"u","labels":{}})",

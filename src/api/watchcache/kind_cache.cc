@@ -11,7 +11,7 @@ namespace {
 // How many of the latest events keep what watchers are sent, each a copy of the object.
 constexpr std::size_t kEventsWithFrames = 64;
 // Where nobody has ever watched, only the pages of a long list look back: a part of the history
-// does. IPLocks, NodeReports and Events are written all the time and are usually not watched.
+// does. Events and Leases are written all the time and are usually not watched.
 constexpr std::size_t kUnwatchedPart = 4;
 
 // Walks today's objects with an older layer over them: where the older layer has a key it wins, and

@@ -4,29 +4,29 @@
 
 #include <algorithm>
 
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 
 namespace fairlead::watchcache {
 namespace {
 
-const resource::Kind& attachments() {
-  return *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "networkattachments");
+const resource::Kind& moorings() {
+  return *resource::test_catalog().find("fairlead.dev", "v1alpha1", "moorings");
 }
 
 int field(std::string_view path) {
-  const auto& selectable = attachments().selectable;
+  const auto& selectable = moorings().selectable;
   const auto at = std::ranges::find(selectable, path);
   EXPECT_NE(at, selectable.end());
   return static_cast<int>(at - selectable.begin());
 }
 
-ObjectRef attachment(std::string_view name, std::string_view node, store::Place place,
-                     std::string_view label = "") {
+ObjectRef mooring(std::string_view name, std::string_view node, store::Place place,
+                  std::string_view label = "") {
   JsonObject metadata{{"name", name}, {"namespace", "ns"}, {"uid", name}};
   if (!label.empty()) metadata["labels"] = JsonObject{{"l", label}};
-  const Json object = JsonObject{{"metadata", std::move(metadata)},
-                                 {"spec", JsonObject{{"node", node}, {"subnet", "s"}}}};
-  return decode_stored(attachments(), encode_stored(object).view(), place).value();
+  const Json object =
+      JsonObject{{"metadata", std::move(metadata)}, {"spec", JsonObject{{"node", node}}}};
+  return decode_stored(moorings(), encode_stored(object).view(), place).value();
 }
 
 Selection on_node(std::string node) {
@@ -50,13 +50,13 @@ using Seen = std::vector<std::string>;
 
 // A change into or out of a selection is an addition or a deletion to whoever selected.
 TEST(KindCache, SelectionsTurnChangesIntoWhatTheyMean) {
-  KindCache cache(attachments(), {});
+  KindCache cache(moorings(), {});
   cache.reset({}, 10);
   auto on_a = cache.subscribe(on_node("a"), store::Place::end_of(10)).value();
   auto everything = cache.subscribe({}, store::Place::end_of(10)).value();
-  cache.apply_put(attachment("x", "a", {11, 0}));
-  cache.apply_put(attachment("x", "b", {12, 0}));
-  cache.apply_put(attachment("x", "a", {13, 0}));
+  cache.apply_put(mooring("x", "a", {11, 0}));
+  cache.apply_put(mooring("x", "b", {12, 0}));
+  cache.apply_put(mooring("x", "a", {13, 0}));
   cache.apply_erase("ns/x", {14, 0});
   EXPECT_EQ(drain(*on_a), (Seen{"ADDED x@11", "DELETED x@12", "ADDED x@13", "DELETED x@14"}));
   EXPECT_EQ(drain(*everything),
@@ -65,12 +65,12 @@ TEST(KindCache, SelectionsTurnChangesIntoWhatTheyMean) {
 
 // A watch that is cut after any event goes on from exactly there: nothing lost, nothing twice.
 TEST(KindCache, AWatchResumesAfterEveryEvent) {
-  KindCache cache(attachments(), {});
+  KindCache cache(moorings(), {});
   cache.reset({}, 1);
   // Two changes share revision 2, as in one transaction.
-  cache.apply_put(attachment("x", "a", {2, 0}));
-  cache.apply_put(attachment("y", "a", {2, 1}));
-  cache.apply_put(attachment("x", "b", {3, 0}));
+  cache.apply_put(mooring("x", "a", {2, 0}));
+  cache.apply_put(mooring("y", "a", {2, 1}));
+  cache.apply_put(mooring("x", "b", {3, 0}));
   cache.apply_erase("ns/y", {4, 0});
   std::vector<store::Place> places;
   auto first = cache.subscribe({}, store::Place::end_of(1)).value();
@@ -90,9 +90,9 @@ TEST(KindCache, AWatchResumesAfterEveryEvent) {
 
 // History is bounded; what lies before it is gone, for watches and for lists alike.
 TEST(KindCache, OldPlacesAreGone) {
-  KindCache cache(attachments(), {.events = 3});
+  KindCache cache(moorings(), {.events = 3});
   cache.reset({}, 0);
-  for (int i = 1; i <= 10; ++i) cache.apply_put(attachment("x", std::to_string(i), {i, 0}));
+  for (int i = 1; i <= 10; ++i) cache.apply_put(mooring("x", std::to_string(i), {i, 0}));
   EXPECT_EQ(cache.history_size(), 3u);
   EXPECT_EQ(cache.subscribe({}, {6, 0}).error().code, Code::gone);
   EXPECT_EQ(cache.list({}, {.at = store::Place{6, 0}}).error().code, Code::gone);
@@ -101,10 +101,9 @@ TEST(KindCache, OldPlacesAreGone) {
 
 // A page read later shows the objects as they were when the first page was read.
 TEST(KindCache, PagesShowOneMoment) {
-  KindCache cache(attachments(), {});
+  KindCache cache(moorings(), {});
   std::vector<ObjectRef> objects;
-  for (const char* name : {"a", "b", "c", "d", "e"})
-    objects.push_back(attachment(name, "n", {1, 0}));
+  for (const char* name : {"a", "b", "c", "d", "e"}) objects.push_back(mooring(name, "n", {1, 0}));
   cache.reset(std::move(objects), 1);
   const store::Place then = store::Place::end_of(1);
   Page page = cache.list({}, {.at = then, .limit = 2}).value();
@@ -112,8 +111,8 @@ TEST(KindCache, PagesShowOneMoment) {
   EXPECT_EQ(page.remaining, 3u);
 
   cache.apply_erase("ns/c", {2, 0});
-  cache.apply_put(attachment("d", "moved", {3, 0}));
-  cache.apply_put(attachment("bb", "n", {4, 0}));
+  cache.apply_put(mooring("d", "moved", {3, 0}));
+  cache.apply_put(mooring("bb", "n", {4, 0}));
   std::vector<std::string> names;
   for (const ObjectRef& object : page.objects) names.push_back(object->name);
   while (page.more) {
@@ -129,13 +128,13 @@ TEST(KindCache, PagesShowOneMoment) {
 
 // Someone who does not keep up is cut, and hears of it; the others are not held up.
 TEST(KindCache, SlowWatchersAreCut) {
-  KindCache cache(attachments(), {.watcher_events = 4});
+  KindCache cache(moorings(), {.watcher_events = 4});
   cache.reset({}, 0);
   auto slow = cache.subscribe({}, store::Place::end_of(0)).value();
   auto quick = cache.subscribe({}, store::Place::end_of(0)).value();
   std::size_t heard = 0;
   for (int i = 1; i <= 10; ++i) {
-    cache.apply_put(attachment("x", "n", {i, 0}));
+    cache.apply_put(mooring("x", "n", {i, 0}));
     heard += drain(*quick).size();
   }
   EXPECT_EQ(heard, 10u);
@@ -146,17 +145,17 @@ TEST(KindCache, SlowWatchersAreCut) {
 
 // A few large events are as much as many small ones; but one alone always gets through.
 TEST(KindCache, WatchersAreCutByBytesToo) {
-  const std::size_t one = Event(nullptr, attachment("x", "n", {1, 0}), {1, 0}).bytes();
-  KindCache cache(attachments(), {.watcher_bytes = 3 * one});
-  KindCache tiny(attachments(), {.watcher_bytes = 1});
+  const std::size_t one = Event(nullptr, mooring("x", "n", {1, 0}), {1, 0}).bytes();
+  KindCache cache(moorings(), {.watcher_bytes = 3 * one});
+  KindCache tiny(moorings(), {.watcher_bytes = 1});
   cache.reset({}, 0);
   tiny.reset({}, 0);
   auto slow = cache.subscribe({}, store::Place::end_of(0)).value();
   auto quick = tiny.subscribe({}, store::Place::end_of(0)).value();
   for (int i = 1; i <= 10; ++i) {
     const std::string name(1, static_cast<char>('a' + i));
-    cache.apply_put(attachment(name, "n", {i, 0}));
-    tiny.apply_put(attachment(name, "n", {i, 0}));
+    cache.apply_put(mooring(name, "n", {i, 0}));
+    tiny.apply_put(mooring(name, "n", {i, 0}));
     EXPECT_EQ(drain(*quick).size(), 1u);
   }
   EXPECT_FALSE(quick->cut());
@@ -171,13 +170,13 @@ TEST(KindCache, WatchersAreCutByBytesToo) {
 // What nobody has ever watched is remembered for the pages of lists only; once somebody has, who
 // loses the connection finds all of it, also when all of them lost it.
 TEST(KindCache, LessIsRememberedOfWhatNobodyWatches) {
-  const std::size_t one = Event(nullptr, attachment("x", "n", {1, 0}), {1, 0}).bytes();
-  KindCache cache(attachments(), {.bytes = 8 * one + 64});
+  const std::size_t one = Event(nullptr, mooring("x", "n", {1, 0}), {1, 0}).bytes();
+  KindCache cache(moorings(), {.bytes = 8 * one + 64});
   cache.reset({}, 0);
   std::int64_t revision = 0;
   const auto put = [&](int count) {
     for (int i = 0; i < count; ++i) {
-      cache.apply_put(attachment("x", "n", {++revision, 0}));
+      cache.apply_put(mooring("x", "n", {++revision, 0}));
       cache.apply_erase("ns/x", {++revision, 0});
     }
   };
@@ -193,8 +192,8 @@ TEST(KindCache, LessIsRememberedOfWhatNobodyWatches) {
 // What never was an object, written and erased below the store's root by somebody else, is no event
 // and does no harm.
 TEST(KindCache, AnErasureOfWhatWasNeverKnownIsNothing) {
-  KindCache cache(attachments(), {});
-  cache.reset({attachment("x", "n", {1, 0})}, 1);
+  KindCache cache(moorings(), {});
+  cache.reset({mooring("x", "n", {1, 0})}, 1);
   auto watcher = cache.subscribe({}, store::Place::end_of(1)).value();
   EXPECT_FALSE(cache.apply_erase("ns/foreign", {2, 0}));
   EXPECT_TRUE(watcher->empty());
@@ -215,8 +214,8 @@ TEST(SubscriberIndex, CandidatesAreThoseThatMayMatch) {
   index.add(4, named);
   index.add(5, everywhere);
   index.add(6, elsewhere);
-  const ObjectRef before = attachment("x", "a", {1, 0});
-  const ObjectRef after = attachment("x", "b", {2, 0});
+  const ObjectRef before = mooring("x", "a", {1, 0});
+  const ObjectRef after = mooring("x", "b", {2, 0});
   using Ids = std::vector<SubscriberIndex::Id>;
   EXPECT_EQ(index.candidates(before.get(), after.get()), (Ids{1, 2, 4, 5}));
   EXPECT_EQ(index.candidates(nullptr, after.get()), (Ids{2, 4, 5}));
@@ -227,12 +226,12 @@ TEST(SubscriberIndex, CandidatesAreThoseThatMayMatch) {
 // Labels and inequalities narrow what the index found.
 TEST(SubscriberIndex, TheRestOfASelectionIsChecked) {
   Selection selection = on_node("a");
-  selection.fields.push_back({field("status.ipv4"), "", false});
-  EXPECT_FALSE(selection.matches(*attachment("x", "a", {1, 0})));
+  selection.fields.push_back({field("status.line"), "", false});
+  EXPECT_FALSE(selection.matches(*mooring("x", "a", {1, 0})));
   Selection labelled;
   labelled.labels = [](const Object& object) { return object.label("l") == "1"; };
-  EXPECT_TRUE(labelled.matches(*attachment("x", "a", {1, 0}, "1")));
-  EXPECT_FALSE(labelled.matches(*attachment("x", "a", {1, 0}, "2")));
+  EXPECT_TRUE(labelled.matches(*mooring("x", "a", {1, 0}, "1")));
+  EXPECT_FALSE(labelled.matches(*mooring("x", "a", {1, 0}, "2")));
 }
 
 }  // namespace

@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 
 namespace fairlead::watchcache {
 namespace {
 
-const resource::Kind& subnets() {
-  return *resource::builtin_catalog().find("fairlead.dev", "v1alpha1", "subnets");
+const resource::Kind& parcels() {
+  return *resource::test_catalog().find("fairlead.dev", "v1alpha1", "parcels");
 }
 
-Json subnet(std::string_view name) {
-  return JsonObject{{"kind", "Subnet"},
-                    {"spec", JsonObject{{"vni", 7}, {"ipv4", "10.0.0.0/24"}}},
+Json parcel(std::string_view name) {
+  return JsonObject{{"kind", "Parcel"},
+                    {"spec", JsonObject{{"number", 7}, {"text", "x"}}},
                     {"metadata", JsonObject{{"name", name},
                                             {"namespace", "default"},
                                             {"uid", "u-1"},
@@ -25,10 +25,10 @@ Json subnet(std::string_view name) {
 
 // What is read back is what was stored, with the version of its place and without the client's.
 TEST(StoredObject, RoundTripWithItsOwnVersion) {
-  const Bytes stored = encode_stored(subnet("blue"));
+  const Bytes stored = encode_stored(parcel("blue"));
   const store::Place place{5, 3};
-  const ObjectRef object = decode_stored(subnets(), stored.view(), place).value();
-  Json expected = subnet("blue");
+  const ObjectRef object = decode_stored(parcels(), stored.view(), place).value();
+  Json expected = parcel("blue");
   expected.at("metadata").get_object()["resourceVersion"] = std::to_string(5 * 1024 + 3);
   EXPECT_EQ(object->decode(), expected);
   EXPECT_EQ(object->json, served_text(stored, place));
@@ -40,19 +40,19 @@ TEST(StoredObject, RoundTripWithItsOwnVersion) {
 // Labels and selectable fields are at hand without decoding again.
 TEST(StoredObject, SelectorsFindTheirValues) {
   const ObjectRef object =
-      decode_stored(subnets(), encode_stored(subnet("blue")).view(), {1, 0}).value();
+      decode_stored(parcels(), encode_stored(parcel("blue")).view(), {1, 0}).value();
   EXPECT_EQ(object->label("tier"), "front");
   EXPECT_TRUE(object->has_label("app"));
   EXPECT_FALSE(object->has_label("other"));
-  ASSERT_EQ(object->fields.size(), subnets().selectable.size());
+  ASSERT_EQ(object->fields.size(), parcels().selectable.size());
   for (std::size_t i = 0; i < object->fields.size(); ++i)
-    if (subnets().selectable[i] == "spec.vni") EXPECT_EQ(object->fields[i], "7");
+    if (parcels().selectable[i] == "spec.number") EXPECT_EQ(object->fields[i], "7");
 }
 
 // A deletion shows the last content with the deletion's version, also when the number is longer.
 TEST(StoredObject, AnotherVersionIsSplicedIn) {
   const ObjectRef object =
-      decode_stored(subnets(), encode_stored(subnet("blue")).view(), {1, 0}).value();
+      decode_stored(parcels(), encode_stored(parcel("blue")).view(), {1, 0}).value();
   const auto later = wire::parse_json(with_version(*object, {1'000'000, 2}));
   ASSERT_TRUE(later);
   EXPECT_EQ(wire::find_string(later->value, "metadata.resourceVersion"), "1024000002");
@@ -61,7 +61,7 @@ TEST(StoredObject, AnotherVersionIsSplicedIn) {
 
 // Bytes that nobody stored are an error, never a crash.
 TEST(StoredObject, ForeignBytesAreCorrupt) {
-  const std::string good(encode_stored(subnet("blue")).view());
+  const std::string good(encode_stored(parcel("blue")).view());
   std::vector<std::string> bad{"",
                                std::string(1, '\1'),
                                "\2" + good.substr(1),
@@ -70,7 +70,7 @@ TEST(StoredObject, ForeignBytesAreCorrupt) {
                                std::string("\1\x05{}", 4),
                                good.substr(0, good.size() / 2)};
   for (const std::string& bytes : bad) {
-    const auto decoded = decode_stored(subnets(), bytes, {1, 0});
+    const auto decoded = decode_stored(parcels(), bytes, {1, 0});
     ASSERT_FALSE(decoded);
     EXPECT_EQ(decoded.error().code, Code::corrupt);
   }

@@ -48,10 +48,10 @@ class WatchCache {
   KindCache& of(const resource::Kind& kind);
   const KindCache& of(const resource::Kind& kind) const;
 
-  // A guard is a key without an object that stands for a set of objects, such as the subnets of one
-  // virtual network. Every transaction that changes the set writes it, and a transaction that was
-  // decided on the whole set compares its revision too: of two such transactions at once, one
-  // conflicts and is decided anew.
+  // A guard is a key without an object that stands for a set of objects, such as all those that may
+  // not overlap one another. Every transaction that changes the set writes it, and a transaction
+  // that was decided on the whole set compares its revision too: of two such transactions at once,
+  // one conflicts and is decided anew.
   static std::string guard_key(std::string_view name);
   // The revision at which the guard was last written, as of revision(); 0: never.
   store::Revision guard_revision(std::string_view name) const;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "api/resource/catalog.h"
+#include "api/resource/test_kinds.h"
 #include "api/store/memory_store.h"
 #include "foundation/runtime/manual_runtime.h"
 
@@ -81,7 +81,7 @@ class FreshReads : public testing::Test {
 
   runtime::ManualRuntime runtime_;
   DistantStore store_{runtime_};
-  WatchCache cache_{runtime_, store_, resource::builtin_catalog()};
+  WatchCache cache_{runtime_, store_, resource::test_catalog()};
   runtime::Scope scope_{runtime_};
 
  private:

@@ -8,8 +8,8 @@
 #include "api/apimachinery/partial_metadata.h"
 #include "api/apimachinery/table.h"
 #include "api/apimachinery/test_kinds.h"
-#include "api/resource/catalog.h"
 #include "api/resource/core/reviews.h"
+#include "api/resource/test_kinds.h"
 #include "foundation/wire/protobuf.h"
 
 namespace fairlead::apimachinery {
@@ -110,7 +110,7 @@ TEST(Discovery, Aggregates) {
 
 // What the product serves: namespaces have finalize and no deletecollection.
 TEST(Discovery, ServesTheCatalog) {
-  const Discovery discovery(resource::builtin_catalog(), {});
+  const Discovery discovery(resource::test_catalog(), {});
   const std::string& core = discovery.resources("", "v1")->body;
   EXPECT_NE(core.find("namespaces/finalize"), std::string::npos);
   EXPECT_NE(core.find("namespaces/status"), std::string::npos);
@@ -271,9 +271,9 @@ TEST(OpenApi, V2EncodesGnostic) {
 
 // The product's own documents are complete: every kind has its model in both versions.
 TEST(OpenApi, CoversTheCatalog) {
-  const OpenApiV3 v3(kinds_of(resource::builtin_catalog()));
-  const Json v2 = make_openapi_v2(kinds_of(resource::builtin_catalog()));
-  for (const auto& kind : resource::builtin_catalog().kinds()) {
+  const OpenApiV3 v3(kinds_of(resource::test_catalog()));
+  const Json v2 = make_openapi_v2(kinds_of(resource::test_catalog()));
+  for (const auto& kind : resource::test_catalog().kinds()) {
     const std::string path =
         kind->group.empty() ? "api/" + kind->version : "apis/" + kind->group + "/" + kind->version;
     ASSERT_NE(v3.document(path), nullptr) << path;

@@ -11,7 +11,7 @@
 
 namespace fairlead::apimachinery {
 
-// "io.k8s.api.core.v1.ConfigMap", "dev.fairlead.v1alpha1.Subnet": how a kind's model is named.
+// "io.k8s.api.core.v1.ConfigMap", "com.example.v1.Widget": how a kind's model is named.
 std::string model_name(const resource::Kind& kind);
 inline constexpr std::string_view kObjectMetaModel =
     "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -41,7 +41,7 @@ std::map<std::string, JsonObject> models_of(const std::vector<const resource::Ki
                                             const ModelOptions& options);
 
 struct Operation {
-  std::string path;    // "/apis/g/v/namespaces/{namespace}/subnets/{name}"
+  std::string path;    // "/apis/g/v/namespaces/{namespace}/widgets/{name}"
   std::string method;  // "get", "patch", …
   std::string action;  // x-kubernetes-action
   const resource::Kind* kind = nullptr;
@@ -51,7 +51,7 @@ struct Operation {
   std::vector<std::string_view> query;  // names of query parameters
 };
 std::vector<Operation> operations_of(const resource::Kind& kind);
-// One word for the operation: "createNamespacedSubnet" with group and version in it.
+// One word for the operation: "createNamespacedWidget" with group and version in it.
 std::string operation_id(const Operation& operation);
 std::string_view query_description(std::string_view parameter);
 std::string_view query_type(std::string_view parameter);  // "string", "boolean", "integer"

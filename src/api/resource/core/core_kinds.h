@@ -3,9 +3,14 @@
 // are kept.
 #pragma once
 
+#include <vector>
+
 #include "api/resource/kind.h"
 
 namespace fairlead::resource {
+
+// All of them.
+std::vector<Kind> core_kinds();
 
 Kind namespace_kind();
 Kind node_kind();

@@ -370,11 +370,11 @@ TEST(Event, IsCheckedAndShown) {
        {"{}", {"involvedObject: Required value"}}});
   const Json event = object_of(
       kind,
-      R"({"involvedObject":{"kind":"Subnet","name":"s","namespace":"ns","fieldPath":"spec"},"type":"Warning","reason":"R",)"
+      R"({"involvedObject":{"kind":"Parcel","name":"s","namespace":"ns","fieldPath":"spec"},"type":"Warning","reason":"R",)"
       R"("message":" text \n","firstTimestamp":"2024-05-01T11:00:00Z","lastTimestamp":"2024-05-01T11:55:00Z","count":3,)"
       R"("source":{"component":"c","host":"h"}})");
-  EXPECT_EQ(row(kind, event, false), "5m|Warning|R|subnet/s|text");
-  EXPECT_EQ(row(kind, event, true), "5m|Warning|R|subnet/s|spec|c, h|text|60m|3|a");
+  EXPECT_EQ(row(kind, event, false), "5m|Warning|R|parcel/s|text");
+  EXPECT_EQ(row(kind, event, true), "5m|Warning|R|parcel/s|spec|c, h|text|60m|3|a");
   EXPECT_EQ(selected_value(event, "source"), "c");
   EXPECT_EQ(selected_value(event, "involvedObject.name"), "s");
   const Json series = object_of(

@@ -1,4 +1,6 @@
 // Lease: who holds a role at the moment, for elections and heartbeats.
+#include "api/resource/core/lease.h"
+
 #include "api/resource/core/core_kind.h"
 #include "api/resource/core/core_kinds.h"
 
@@ -43,6 +45,13 @@ Kind lease_kind() {
       column("Holder", "string", "Who holds the lease.", text_at("spec.holderIdentity")),
       age_column()};
   kind.validate = validate;
+  // The lease by which a node's agent says that it is alive.
+  kind.node.own = NodeAccess::Own::named;
+  kind.node.namespaces = {std::string(kNodeLeaseNamespace), std::string(kKubeNodeLeaseNamespace)};
+  kind.node.rights = {{.own = kRead | kCreate | kModify | kDelete}};
+  kind.node.noun = "lease";
+  kind.node.most_bytes = 16 << 10;
+  kind.node.written_often = true;
   return kind;
 }
 

@@ -147,6 +147,8 @@ Kind node_kind() {
                   text_or_unknown("status.nodeInfo.containerRuntimeVersion")),
   };
   kind.prepare = prepare;
+  kind.node.own = NodeAccess::Own::named;
+  kind.node.rights = {{.own = kRead}, {.subresource = "status", .own = kGet | kModify}};
   return kind;
 }
 

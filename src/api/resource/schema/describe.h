@@ -2,12 +2,12 @@
 //
 // A described type says its fields once:
 //
-//   struct SubnetSpec {
-//     std::uint32_t vni = 0;
+//   struct WidgetSpec {
+//     std::uint32_t size = 0;
 //
 //     template <class V>
 //     static void describe(V& v) {
-//       v.field("vni", &SubnetSpec::vni).description("…").required().minimum(1).immutable();
+//       v.field("size", &WidgetSpec::size).description("…").required().minimum(1).immutable();
 //     }
 //   };
 //

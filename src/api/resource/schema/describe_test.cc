@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/resource/kind_test_support.h"
-#include "api/resource/networks/ip_lock.h"
-#include "api/resource/networks/network_attachment.h"
-#include "api/resource/networks/subnet.h"
+#include "api/resource/test_kinds.h"
 
 namespace fairlead::resource {
 namespace {
@@ -108,39 +106,39 @@ TEST(Describe, ReportsWrongTypes) {
 
 // A whole object carries its type out and refuses another's.
 TEST(Describe, ObjectsCarryTheirType) {
-  Subnet subnet;
-  subnet.metadata.name = "a";
-  subnet.metadata.namespace_ = "ns";
-  subnet.spec.vni = 7;
-  subnet.spec.ipv4 = "10.0.0.0/24";
-  const Json encoded = encode(subnet);
+  Parcel parcel;
+  parcel.metadata.name = "a";
+  parcel.metadata.namespace_ = "ns";
+  parcel.spec.number = 7;
+  parcel.spec.text = "x";
+  const Json encoded = encode(parcel);
   EXPECT_EQ(
       wire::encode_json(encoded),
-      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"Subnet","metadata":{"name":"a","namespace":"ns"},)"
-      R"("spec":{"vni":7,"ipv4":"10.0.0.0/24"}})");
-  const auto back = decode<Subnet>(encoded);
+      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"Parcel","metadata":{"name":"a","namespace":"ns"},)"
+      R"("spec":{"number":7,"text":"x"}})");
+  const auto back = decode<Parcel>(encoded);
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->spec.vni, 7u);
-  EXPECT_FALSE(decode<IPLock>(encoded));
-  EXPECT_TRUE(decode<Subnet>(json(R"({"spec":{"vni":1}})")));
+  EXPECT_EQ(back->spec.number, 7u);
+  EXPECT_FALSE(decode<Mooring>(encoded));
+  EXPECT_TRUE(decode<Parcel>(json(R"({"spec":{"number":1}})")));
 }
 
 // Metadata a controller does not know about survives its read and write back.
 TEST(Describe, MetadataSurvives) {
   const std::string_view text =
-      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment","metadata":{"name":"a","namespace":"ns",)"
+      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"Mooring","metadata":{"name":"a","namespace":"ns",)"
       R"("uid":"u","resourceVersion":"9","generation":2,"creationTimestamp":"2024-05-01T12:00:00Z",)"
       R"("labels":{"x":"y"},"annotations":{"p":"q"},)"
       R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"v","controller":false}],)"
       R"("finalizers":["a/b"],"managedFields":[{"manager":"m","fieldsV1":{"f:spec":{}}}]},)"
       R"("extendedMetadata":{"writes":[{"section":"spec","serverTime":"2024-05-01T12:00:00.000001Z"}]},)"
-      R"("spec":{"node":"n","subnet":"s"},"status":{"addressVNI":7,"ipv4":"10.0.0.5"}})";
-  const auto attachment = decode<NetworkAttachment>(json(text));
-  ASSERT_TRUE(attachment) << attachment.error().message;
-  EXPECT_EQ(wire::encode_json(encode(*attachment)), text);
-  EXPECT_EQ(attachment->extended_metadata.written("spec"),
+      R"("spec":{"node":"n"},"status":{"channel":7,"line":"x"}})";
+  const auto mooring = decode<Mooring>(json(text));
+  ASSERT_TRUE(mooring) << mooring.error().message;
+  EXPECT_EQ(wire::encode_json(encode(*mooring)), text);
+  EXPECT_EQ(mooring->extended_metadata.written("spec"),
             testing::moment("2024-05-01T12:00:00.000001Z"));
-  EXPECT_EQ(attachment->extended_metadata.written("status"), std::nullopt);
+  EXPECT_EQ(mooring->extended_metadata.written("status"), std::nullopt);
 }
 
 }  // namespace

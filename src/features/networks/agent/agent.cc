@@ -17,10 +17,10 @@ Agent::Agent(Parts parts, AgentOptions options)
           [this](const std::string& uid) { return plan_status(uid); },
           [this](const Json& object) { status_written(object); }),
       hooks_(parts.runtime, parts.processes, parts.metrics, options_.hooks,
-             [this](const std::string& uid, resource::ExecReport report) {
+             [this](const std::string& uid, networks::ExecReport report) {
                const auto own = own_.find(uid);
                if (own == own_.end()) return;
-               own->second.report = std::make_shared<const resource::ExecReport>(std::move(report));
+               own->second.report = std::make_shared<const networks::ExecReport>(std::move(report));
                statuses_.add(uid);
              }),
       carrier_(parts.runtime, parts.fabric, view_, parts.metrics, options_.audit_interval, *this),
@@ -322,7 +322,7 @@ HostStatus Agent::wanted_status(const Own& own) const {
   for (const auto& [hook, command] : {std::pair("postCreateExec", &local.post_create_exec),
                                       std::pair("postDeleteExec", &local.post_delete_exec)})
     if (!hooks_.allowed(*command))
-      wanted.errors.push_back(resource::hook_not_allowed(hook, command->front()));
+      wanted.errors.push_back(networks::hook_not_allowed(hook, command->front()));
   return wanted;
 }
 

@@ -112,7 +112,7 @@ class Agent final : AttachmentEvents, Carrier::Listener {
     std::uint64_t known_version = 0;
     std::optional<fabric::Station> made;  // what the fabric carries for it
     std::string error;                    // the fabric's last error; empty: it succeeded
-    std::shared_ptr<const resource::ExecReport> report;
+    std::shared_ptr<const networks::ExecReport> report;
     bool hook_due = false;  // its interface was made, and postCreateExec not yet run for it
     bool gone = false;
   };

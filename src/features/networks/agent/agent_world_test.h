@@ -17,6 +17,7 @@
 #include "api/identity/authorizer.h"
 #include "api/store/memory_store.h"
 #include "features/networks/agent/agent.h"
+#include "features/networks/kinds/test_catalog.h"
 #include "foundation/http/server.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "node/fabric/log_fabric.h"
@@ -165,7 +166,7 @@ class Api {
   }
 
  private:
-  static const resource::Catalog& catalog() { return resource::builtin_catalog(); }
+  static const resource::Catalog& catalog() { return networks::test_catalog(); }
   Task<void> follow() { (void)co_await cache_.run(); }
 
   runtime::EpollRuntime& runtime_;
@@ -173,7 +174,7 @@ class Api {
   metrics::Registry metrics_;
   watchcache::WatchCache cache_;
   apiserver::NodeIndex nodes_{catalog(), cache_};
-  identity::RoleAuthorizer authorizer_{&nodes_};
+  identity::RoleAuthorizer authorizer_{catalog(), &nodes_};
   std::unique_ptr<identity::UnionAuthenticator> authenticator_;
   std::unique_ptr<apiserver::ApiServer> server_;
   std::unique_ptr<RememberingHandler> handler_;

@@ -35,7 +35,7 @@ std::optional<fabric::Station> Attachment::station() const {
 
 Result<Attachment> parse_attachment(const Json& object, const std::string& own_node,
                                     const Ip& own_host) {
-  FL_TRY(resource::NetworkAttachment full, resource::decode<resource::NetworkAttachment>(object));
+  FL_TRY(networks::NetworkAttachment full, resource::decode<networks::NetworkAttachment>(object));
   Attachment attachment;
   attachment.key = full.metadata.namespace_ + "/" + full.metadata.name;
   attachment.uid = full.metadata.uid;
@@ -43,7 +43,7 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
   if (full.metadata.name.empty() || attachment.uid.empty() || attachment.version == 0)
     return fail(Code::corrupt, "attachment " + attachment.key + " has no uid or version");
   attachment.node = std::move(full.spec.node);
-  resource::NetworkAttachmentStatus& status = full.status;
+  networks::NetworkAttachmentStatus& status = full.status;
   attachment.vni = status.address_vni;
   if (const Result<Mac> mac = Mac::parse(status.mac_address)) attachment.mac = *mac;
   add_address(status.ipv4, attachment.addresses);
@@ -70,7 +70,7 @@ Result<Attachment> parse_attachment(const Json& object, const std::string& own_n
                    .report = nullptr};
   if (status.post_create_exec_report)
     local->status.report =
-        std::make_shared<const resource::ExecReport>(std::move(*status.post_create_exec_report));
+        std::make_shared<const networks::ExecReport>(std::move(*status.post_create_exec_report));
   attachment.local = std::move(local);
   return attachment;
 }

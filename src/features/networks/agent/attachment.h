@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/kinds/network_attachment.h"
 #include "foundation/base/ip.h"
 #include "foundation/base/time_text.h"
 #include "foundation/wire/json.h"
@@ -30,7 +30,7 @@ struct HostStatus {
   std::string interface;
   std::string host;
   std::vector<std::string> errors;
-  std::shared_ptr<const resource::ExecReport> report;  // most have none, and there are many
+  std::shared_ptr<const networks::ExecReport> report;  // most have none, and there are many
 };
 
 struct Local {

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "api/identity/authorizer.h"
-#include "api/resource/networks/fairlead_group.h"
+#include "api/resource/core/lease.h"
+#include "api/resource/fairlead_group.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
 #include "foundation/runtime/back_off.h"
@@ -21,7 +22,7 @@ const client::ResourceName kReports{std::string(resource::kFairleadGroup),
                                     std::string(resource::kFairleadVersion), "nodereports", false};
 constexpr const char* kLeaseGroup = "/apis/coordination.k8s.io/v1";
 
-std::string lease_namespace() { return std::string(identity::kKubeNodeLeaseNamespace); }
+std::string lease_namespace() { return std::string(resource::kKubeNodeLeaseNamespace); }
 
 }  // namespace
 

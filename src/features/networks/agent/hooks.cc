@@ -26,7 +26,7 @@ std::size_t claimed_length(unsigned char lead) {
 // Whole seconds, as the API shows them.
 resource::Time time_of(WallTime now) { return {std::chrono::floor<std::chrono::seconds>(now)}; }
 
-void say_why(resource::ExecReport& report, std::string_view why) {
+void say_why(networks::ExecReport& report, std::string_view why) {
   if (!report.std_err.empty() && !report.std_err.ends_with('\n')) report.std_err += '\n';
   report.std_err.append("fairlead: ").append(why).push_back('\n');
 }
@@ -106,7 +106,7 @@ Task<Result<>> Hooks::run_jobs(std::string uid) {
     at->second.pop_front();
     if (at->second.empty()) jobs_.erase(at);
     const Kind kind = job.kind;
-    resource::ExecReport report = co_await run_one(std::move(job));
+    networks::ExecReport report = co_await run_one(std::move(job));
     log::info("hook ended", {{"hook", kind == Kind::post_create ? "postCreate" : "postDelete"},
                              {"program", report.command.front()},
                              {"uid", uid},
@@ -115,8 +115,8 @@ Task<Result<>> Hooks::run_jobs(std::string uid) {
   }
 }
 
-Task<resource::ExecReport> Hooks::run_one(Job job) {
-  resource::ExecReport report;
+Task<networks::ExecReport> Hooks::run_one(Job job) {
+  networks::ExecReport report;
   report.command = job.command;
   report.start_time = time_of(runtime_.wall_now());
   const Instant start = runtime_.now();
@@ -126,7 +126,7 @@ Task<resource::ExecReport> Hooks::run_one(Job job) {
   const Result<runtime::ProcessEnd> end = co_await processes_.run(std::move(command));
   report.stop_time = time_of(runtime_.wall_now());
   if (!end) {
-    report.exit_status = resource::kHookNotStarted;
+    report.exit_status = networks::kHookNotStarted;
     say_why(report, end.error().message);
   } else {
     report.std_out = printable(end->output, limits_.output);
@@ -136,11 +136,11 @@ Task<resource::ExecReport> Hooks::run_one(Job job) {
         report.exit_status = end->status;
         break;
       case runtime::ProcessEnd::Kind::killed:
-        report.exit_status = resource::kHookEndedBySignal;
+        report.exit_status = networks::kHookEndedBySignal;
         say_why(report, fmt::format("ended by signal {}", end->status));
         break;
       case runtime::ProcessEnd::Kind::timed_out:
-        report.exit_status = resource::kHookTimedOut;
+        report.exit_status = networks::kHookTimedOut;
         say_why(report, fmt::format("killed after {} s",
                                     std::chrono::duration<double>(limits_.time).count()));
         break;

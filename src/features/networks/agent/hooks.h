@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "api/control/work_queue.h"
-#include "api/resource/networks/network_attachment.h"
 #include "features/networks/agent/agent_metrics.h"
+#include "features/networks/kinds/network_attachment.h"
 #include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
 #include "node/fabric/fabric.h"
@@ -42,7 +42,7 @@ std::string printable(std::string_view bytes, std::size_t limit);
 class Hooks {
  public:
   enum class Kind { post_create, post_delete };
-  using Done = std::function<void(const std::string& uid, resource::ExecReport report)>;
+  using Done = std::function<void(const std::string& uid, networks::ExecReport report)>;
 
   // `created` is called with the outcome of each postCreateExec.
   Hooks(runtime::Runtime& runtime, runtime::Processes& processes, AgentMetrics& metrics,
@@ -65,7 +65,7 @@ class Hooks {
     std::vector<std::string> command;
   };
   Task<Result<>> run_jobs(std::string uid);
-  Task<resource::ExecReport> run_one(Job job);
+  Task<networks::ExecReport> run_one(Job job);
 
   runtime::Runtime& runtime_;
   runtime::Processes& processes_;

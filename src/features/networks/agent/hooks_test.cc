@@ -85,11 +85,11 @@ class HooksTest : public ::testing::Test {
   HeldProcesses processes_;
   metrics::Registry registry_;
   AgentMetrics metrics_{registry_};
-  std::vector<resource::ExecReport> reports_;
+  std::vector<networks::ExecReport> reports_;
   Hooks hooks_{
       runtime_, processes_, metrics_,
       HookLimits{.allowed_programs = {"/bin/hook"}, .time = 2s, .output = 10, .at_once = 2},
-      [this](const std::string&, resource::ExecReport report) {
+      [this](const std::string&, networks::ExecReport report) {
         reports_.push_back(std::move(report));
       }};
   runtime::Scope scope_{runtime_};
@@ -136,12 +136,12 @@ TEST_F(HooksTest, ReportsEveryEnd) {
   EXPECT_EQ(reports_[0].exit_status, 4);
   EXPECT_EQ(reports_[0].std_out, "out");
   EXPECT_EQ(reports_[0].std_err, "err");
-  EXPECT_EQ(reports_[1].exit_status, resource::kHookEndedBySignal);
+  EXPECT_EQ(reports_[1].exit_status, networks::kHookEndedBySignal);
   EXPECT_EQ(reports_[1].std_err, "fairlead: ended by signal 9\n");
-  EXPECT_EQ(reports_[2].exit_status, resource::kHookTimedOut);
+  EXPECT_EQ(reports_[2].exit_status, networks::kHookTimedOut);
   EXPECT_EQ(reports_[2].std_err,
             "x\nfairlead: killed after 2 s\nfairlead: output beyond 10 bytes dropped\n");
-  EXPECT_EQ(reports_[3].exit_status, resource::kHookNotStarted);
+  EXPECT_EQ(reports_[3].exit_status, networks::kHookNotStarted);
   EXPECT_EQ(reports_[4].exit_status, 0);
   EXPECT_EQ(reports_[4].std_err, "fairlead: what it started may still run\n");
 }
@@ -165,11 +165,11 @@ TEST(StatusPatch, IsTheDifference) {
   EXPECT_EQ(plan_status_patch("u", failed, made)->at("status").at("errors"),
             (Json(JsonObject{{"host", nullptr}})));
   HostStatus ran = made;
-  ran.report = std::make_shared<const resource::ExecReport>(
-      resource::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"});
+  ran.report = std::make_shared<const networks::ExecReport>(
+      networks::ExecReport{.command = {"p"}, .exit_status = 0, .std_out = "x"});
   HostStatus again = made;
-  again.report = std::make_shared<const resource::ExecReport>(
-      resource::ExecReport{.command = {"p"}, .exit_status = 1});
+  again.report = std::make_shared<const networks::ExecReport>(
+      networks::ExecReport{.command = {"p"}, .exit_status = 1});
   EXPECT_FALSE(plan_status_patch("u", ran, ran));
   const std::optional<Json> second = plan_status_patch("u", ran, again);
   ASSERT_TRUE(second);

@@ -14,7 +14,7 @@ Json list_or_null(const std::vector<std::string>& texts) {
   return list;
 }
 
-Json report_json(const std::shared_ptr<const resource::ExecReport>& report) {
+Json report_json(const std::shared_ptr<const networks::ExecReport>& report) {
   return report ? resource::encode(*report) : Json(nullptr);
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/resource/networks/node_report.h"
 #include "features/networks/agent/attachment.h"
+#include "features/networks/kinds/node_report.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/back_off.h"
 

@@ -1,4 +1,4 @@
-// NodeReport: keeps the node's NodeReport object (api/resource/networks/node_report.h) current,
+// NodeReport: keeps the node's NodeReport object (features/networks/kinds/node_report.h) current,
 // which says up to which version the fabric has applied the removals of each virtual network.
 //
 // The server gives out a released address again only after the nodes concerned have reported its

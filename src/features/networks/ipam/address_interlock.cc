@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "api/resource/extended_metadata.h"
-#include "api/resource/networks/network_attachment.h"
 #include "api/store/transaction.h"
 #include "features/networks/ipam/assignment_objects.h"
+#include "features/networks/kinds/network_attachment.h"
 
 namespace fairlead::ipam {
 
@@ -116,7 +116,7 @@ void AddressInterlock::add_lock(Assignment& assignment, bool v4,
 
 void AddressInterlock::keep_what_was_given(const Proposal& proposal) const {
   bool changed = false;
-  for (const std::string& path : resource::attachment_address_fields()) {
+  for (const std::string& path : networks::attachment_address_fields()) {
     const Json* given = wire::find(*proposal.live, path);
     if (resource::same_content(given, wire::find(*proposal.desired, path))) continue;
     put(*proposal.desired, path, given);

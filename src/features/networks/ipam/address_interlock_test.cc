@@ -8,9 +8,9 @@
 
 #include <set>
 
-#include "api/apiserver/test_server.h"
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/ipam/test_api.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/ip_lock.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 const std::string kOurs = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
 const std::string kAttachments = kOurs + "networkattachments";
 
-struct Networks : apiserver::TestServer {
+struct Networks : TestApi {
   controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
   VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
@@ -43,7 +43,7 @@ struct Networks : apiserver::TestServer {
     return create(kAttachments, attachment(name, fixed));
   }
   std::string lock_of(const std::string& ip) {
-    return kOurs + "iplocks/" + resource::ip_lock_name(7, *Ip::parse(ip));
+    return kOurs + "iplocks/" + networks::ip_lock_name(7, *Ip::parse(ip));
   }
 };
 

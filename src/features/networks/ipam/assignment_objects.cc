@@ -1,7 +1,7 @@
 #include "features/networks/ipam/assignment_objects.h"
 
 #include "api/apiserver/write_plan.h"
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/kinds/ip_lock.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -20,7 +20,7 @@ Json lock_of(const NetworkState& networks, const Assignment& assignment, const I
   return {{"apiVersion", networks.locks().api_version()},
           {"kind", networks.locks().kind},
           {"metadata",
-           {{"name", resource::ip_lock_name(assignment.vni, ip)},
+           {{"name", networks::ip_lock_name(assignment.vni, ip)},
             {"namespace", owner.namespace_name},
             {"finalizers", JsonArray{Json(kQuarantineFinalizer)}},
             {"ownerReferences", JsonArray{{{"apiVersion", networks.attachments().api_version()},

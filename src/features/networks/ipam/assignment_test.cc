@@ -8,8 +8,8 @@
 
 #include <sstream>
 
-#include "api/resource/networks/ip_lock.h"
 #include "features/networks/ipam/mac.h"
+#include "features/networks/kinds/ip_lock.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -108,7 +108,7 @@ class World {
     lock.namespace_name = owner.substr(0, owner.find('/'));
     lock.owner_name = owner.substr(owner.find('/') + 1);
     lock.owner = "uid-of-" + owner;
-    lock.name = resource::ip_lock_name(lock.vni, ip);
+    lock.name = networks::ip_lock_name(lock.vni, ip);
     lock.uid = "lock-" + address;
     lock.place = {++revision_, 0};
     lock.idle = state == "idle";
@@ -339,7 +339,7 @@ TEST(Decide, ReservesNothing) {
   World locked("10.0.0.4 of ns/b", 7);
   locked.records.give_back(7, first);  // its lock was seen meanwhile
   EXPECT_EQ(locked.decide_on(Asks{}.facts()).ipv4->ip.to_string(), "10.0.0.5");
-  locked.records.set_lock("ns/" + resource::ip_lock_name(7, first), std::nullopt);
+  locked.records.set_lock("ns/" + networks::ip_lock_name(7, first), std::nullopt);
   EXPECT_EQ(locked.decide_on(Asks{}.facts()).ipv4->ip, first);
 }
 

@@ -5,7 +5,7 @@
 #include "api/resource/columns.h"
 #include "api/resource/condition.h"
 #include "api/resource/extended_metadata.h"
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/kinds/network_attachment.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -67,12 +67,12 @@ class Teller {
 
   // Those that were not there before. Of a node that is not known the server itself says so there.
   void errors() {
-    if (reason_of(after_) == resource::kNodeUnknown) return;
+    if (reason_of(after_) == networks::kNodeUnknown) return;
     const std::vector<std::string> known =
         before_ ? resource::strings_at(*before_, "status.errors.host") : std::vector<std::string>();
     for (const std::string& error : resource::strings_at(after_, "status.errors.host")) {
       if (std::ranges::find(known, error) != known.end()) continue;
-      const bool hook = resource::is_hook_not_allowed(error);
+      const bool hook = networks::is_hook_not_allowed(error);
       tell(Happening::Type::warning, hook ? "HookNotAllowed" : "ImplementationFailed", error);
     }
   }
@@ -83,9 +83,9 @@ class Teller {
     if (before_ &&
         resource::same_content(wire::find(*before_, "status.postCreateExecReport"), report))
       return;
-    const auto decoded = resource::decode<resource::ExecReport>(*report);
+    const auto decoded = resource::decode<networks::ExecReport>(*report);
     if (!decoded) return;
-    if (const auto failure = resource::describe_failure(*decoded))
+    if (const auto failure = networks::describe_failure(*decoded))
       tell(Happening::Type::warning, "HookFailed", *failure);
   }
 
@@ -93,7 +93,7 @@ class Teller {
   void node_trouble() {
     if (!wire::find_string(after_, "status.ifcName").empty()) return;
     const std::string_view reason = reason_of(after_);
-    if (reason != resource::kAgentSilent && reason != resource::kNodeUnknown) return;
+    if (reason != networks::kAgentSilent && reason != networks::kNodeUnknown) return;
     if (before_ && reason_of(*before_) == reason) return;
     const Json& ready = *resource::find_condition(after_, resource::kReady);
     tell(Happening::Type::warning, reason, std::string(wire::find_string(ready, "message")), false);

@@ -3,16 +3,16 @@
 
 #include <fmt/format.h>
 
-#include "api/apiserver/test_server.h"
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/ipam/test_api.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/ip_lock.h"
 
 namespace fairlead::ipam {
 namespace {
 
 const std::string kGroup = "/apis/fairlead.dev/v1alpha1/namespaces/";
 
-struct World : apiserver::TestServer {
+struct World : TestApi {
   controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
   VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};

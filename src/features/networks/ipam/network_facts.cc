@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/kinds/ip_lock.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::ipam {
@@ -91,7 +91,7 @@ AttachmentFacts attachment_facts(const resource::Kind& kind, const Object& objec
 }
 
 std::optional<LockFacts> lock_facts(const Object& object) {
-  const auto address = resource::parse_ip_lock_name(object.name);
+  const auto address = networks::parse_ip_lock_name(object.name);
   if (!address) return std::nullopt;
   LockFacts facts{.namespace_name = object.namespace_name,
                   .name = object.name,

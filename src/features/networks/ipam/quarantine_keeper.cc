@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "api/control/loop.h"
-#include "api/resource/networks/node_report.h"
 #include "features/networks/ipam/interlock_support.h"
+#include "features/networks/kinds/node_report.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/scope.h"
 
@@ -51,7 +51,7 @@ QuarantineKeeper::Applied QuarantineKeeper::applied_by(const watchcache::Object&
   };
   Applied applied;
   const Json json = report.decode();
-  const auto decoded = resource::decode<resource::NodeReport>(json);
+  const auto decoded = resource::decode<networks::NodeReport>(json);
   if (!decoded) return applied;
   for (const auto& [vni, version] : decoded->applied)
     applied.networks[number<Vni>(vni)] = place(version);

@@ -1,7 +1,7 @@
 #include "features/networks/ipam/readiness.h"
 
 #include "api/resource/columns.h"
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/kinds/network_attachment.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -29,10 +29,10 @@ Condition of_hook(const Json& attachment, Condition ready) {
   if (resource::items_at(attachment, "spec.postCreateExec").empty()) return ready;
   const Json* told = wire::find(attachment, "status.postCreateExecReport");
   if (!told) return missing("HookPending", "postCreateExec has not ended yet");
-  const auto report = resource::decode<resource::ExecReport>(*told);
+  const auto report = resource::decode<networks::ExecReport>(*told);
   if (!report) return missing("HookPending", "the report of postCreateExec is not readable");
-  if (auto failure = resource::describe_failure(*report))
-    return missing(report->exit_status == resource::kHookTimedOut ? "HookTimedOut" : "HookFailed",
+  if (auto failure = networks::describe_failure(*report))
+    return missing(report->exit_status == networks::kHookTimedOut ? "HookTimedOut" : "HookFailed",
                    "postCreateExec: " + *failure);
   return ready;
 }
@@ -41,13 +41,13 @@ Condition of_node(const Json& attachment, const AgentWord& agent) {
   const std::string node(wire::find_string(attachment, "spec.node"));
   const std::string interface(wire::find_string(attachment, "status.ifcName"));
   if (agent.state == AgentWord::State::unknown)
-    return missing(resource::kNodeUnknown,
+    return missing(networks::kNodeUnknown,
                    interface.empty()
                        ? "node " + node + " is not known: no agent has reported from there"
                        : "node " + node + " is not known any more: it was deleted");
   // What was made goes on working without its agent.
   if (agent.state == AgentWord::State::silent)
-    return because(interface.empty() ? "False" : "Unknown", resource::kAgentSilent,
+    return because(interface.empty() ? "False" : "Unknown", networks::kAgentSilent,
                    "agent of " + node + " silent since " + agent.silent_since);
   if (std::string errors = joined_at(attachment, "status.errors.host"); !errors.empty())
     return missing("HostError", std::move(errors));
@@ -76,8 +76,8 @@ Condition ready_condition(const Json& attachment, const AgentWord& agent) {
 }
 
 AgentWord::State told_state(std::string_view stored) {
-  static const std::string kSilent = std::string(resource::kAgentSilent) + '"';
-  static const std::string kUnknown = std::string(resource::kNodeUnknown) + '"';
+  static const std::string kSilent = std::string(networks::kAgentSilent) + '"';
+  static const std::string kUnknown = std::string(networks::kNodeUnknown) + '"';
   if (stored.find(kSilent) != std::string_view::npos) return AgentWord::State::silent;
   if (stored.find(kUnknown) != std::string_view::npos) return AgentWord::State::unknown;
   return AgentWord::State::present;

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "api/apiserver/test_server.h"
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/ipam/test_api.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/network_attachment.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -17,7 +17,7 @@ const std::string kOurs = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
 const std::string kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
-struct World : apiserver::TestServer {
+struct World : TestApi {
   controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
   VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
@@ -137,7 +137,7 @@ TEST(Readiness, WaitsForTheHook) {
   world.say("b", report(7, "oops\\n"));
   EXPECT_EQ(world.ready("b"),
             "False HookFailed: postCreateExec: /bin/hook ended with status 7: oops");
-  world.say("c", report(resource::kHookTimedOut, "fairlead: killed after 30 s\\n"));
+  world.say("c", report(networks::kHookTimedOut, "fairlead: killed after 30 s\\n"));
   EXPECT_EQ(world.ready("c"),
             "False HookTimedOut: postCreateExec: /bin/hook ended with status -3: fairlead: killed "
             "after 30 s");
@@ -214,7 +214,7 @@ TEST(Readiness, EveryAttachmentIsToldOf) {
   world.attach("c");
   world.say("c", wire::encode_json(JsonObject{
                      {"ifcName", "fc"},
-                     {"errors", JsonObject{{"host", JsonArray{resource::hook_not_allowed(
+                     {"errors", JsonObject{{"host", JsonArray{networks::hook_not_allowed(
                                                         "postCreateExec", "/bin/other")}}}}}));
   EXPECT_EQ(world.events("b"),
             std::vector<std::string>{"ImplementationFailed by fairlead-agent/n1: no room in the "
@@ -229,7 +229,7 @@ TEST(Readiness, OldObjectsGetIt) {
   const std::string old = R"({"status":{"ipv4":"10.0.0.5"}})";
   EXPECT_FALSE(tells_readiness(old));
   EXPECT_EQ(told_state(old), AgentWord::State::present);
-  apiserver::TestServer server;  // an API without the controllers: as an older one wrote it
+  TestApi server;  // an API without the controllers: as an older one wrote it
   server.create(kReports, JsonObject{{"metadata", JsonObject{{"name", "n1"}}}});
   server.create(kOurs + "networkattachments",
                 JsonObject{{"metadata", JsonObject{{"name", "a"}}},

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "api/apiserver/test_server.h"
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/ipam/test_api.h"
 #include "features/networks/ipam/virtual_networks.h"
+#include "features/networks/kinds/ip_lock.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 const std::string kGroup = "/apis/fairlead.dev/v1alpha1/namespaces/default/";
 constexpr Vni kVni = 1;
 
-struct Networks : apiserver::TestServer {
+struct Networks : TestApi {
   controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
   VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};
@@ -57,7 +57,7 @@ struct Networks : apiserver::TestServer {
   }
   // An annotation of the lock of that address; "-": there is no lock.
   std::string told(const std::string& ip, std::string_view annotation) {
-    const std::string name = resource::ip_lock_name(kVni, *Ip::parse(ip));
+    const std::string name = networks::ip_lock_name(kVni, *Ip::parse(ip));
     const auto lock = ask("admin", "GET", kGroup + "iplocks/" + name);
     if (lock->status != 200) return "-";
     const Json json = lock->json();

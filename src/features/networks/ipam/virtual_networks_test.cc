@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "api/apiserver/test_server.h"
+#include "features/networks/ipam/test_api.h"
 
 namespace fairlead::ipam {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::string_view kOurs = "/apis/fairlead.dev/v1alpha1/namespaces/defau
 constexpr std::string_view kReports = "/apis/fairlead.dev/v1alpha1/nodereports";
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
-struct Networks : apiserver::TestServer {
+struct Networks : TestApi {
   controllers::ServerEvents event_sink{runtime, catalog, api.writer(), metrics};
   VirtualNetworks networks{{runtime, catalog, cache, api.writer(), event_sink, metrics}};
   runtime::Scope controllers{runtime};

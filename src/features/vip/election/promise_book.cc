@@ -32,6 +32,7 @@ void PromiseBook::release(const Claimant& who, const Claim& claim) {
   const auto at = promises_.find(claim.vip);
   if (at == promises_.end() || at->second.to != who || at->second.granted > claim.epoch) return;
   at->second.until = {};
+  at->second.newest = std::max(at->second.newest, claim.epoch + 1);
 }
 
 void PromiseBook::release_all(const Claimant& who) {

@@ -29,7 +29,8 @@ class PromiseBook {
 
   Verdict claim(Instant now, const Claimant& who, Duration lease, const Claim& claim);
 
-  // The claimant has closed its fence for this VIP and waited the margin.
+  // The claimant has closed its fence for this VIP and waited the margin. A claim of the same epoch
+  // that was sent before and arrives later is refused.
   void release(const Claimant& who, const Claim& claim);
   // The claimant has ended, its fence is closed and the margin has passed.
   void release_all(const Claimant& who);

@@ -63,6 +63,14 @@ TEST(PromiseBook, AReleaseEndsOnlyThePromiseItIsAbout) {
   EXPECT_TRUE(peer.claim(1s, kB, 6).granted());
 }
 
+TEST(PromiseBook, AClaimThatComesAfterItsReleaseIsRefused) {
+  Book peer;
+  ASSERT_TRUE(peer.claim(1s, kA, 5).granted());
+  peer.book.release(kA, {kVip, 5});
+  EXPECT_EQ(peer.claim(1s, kA, 5).kind, Kind::superseded);  // sent before the release
+  EXPECT_TRUE(peer.claim(1s, kB, 6).granted());
+}
+
 TEST(PromiseBook, AnOlderEpochIsNotRenewed) {
   Book peer;
   ASSERT_TRUE(peer.claim(1s, kA, 5).granted());
@@ -80,14 +88,14 @@ TEST(PromiseBook, ALeaseLongerThanAgreedIsRefused) {
 struct Holder {
   Tenure tenure{300ms};
   Holder() {
-    tenure.set_members({.version = 1, .voters = {"a", "b", "c"}});
+    tenure.set_members({.version = {1, 1}, .voters = {"a", "b", "c"}});
     tenure.want({kVip, 1});
   }
 };
 
 TEST(Tenure, CountsFromBeforeSendingAndOnlyWithAMajority) {
   Holder a;
-  const Beat beat = a.tenure.beat(at(0s));
+  const Beat beat = a.tenure.beat(at(0s)).front();
   EXPECT_FALSE(a.tenure.deadline(kVip));
   a.tenure.answered("a", beat.sequence, {{}});
   EXPECT_FALSE(a.tenure.deadline(kVip));
@@ -101,8 +109,8 @@ TEST(Tenure, CountsFromBeforeSendingAndOnlyWithAMajority) {
 
 TEST(Tenure, GrantsOfTwoHeartbeatsDoNotAddUp) {
   Holder a;
-  const Beat first = a.tenure.beat(at(0s));
-  const Beat second = a.tenure.beat(at(30ms));
+  const Beat first = a.tenure.beat(at(0s)).front();
+  const Beat second = a.tenure.beat(at(30ms)).front();
   a.tenure.answered("a", first.sequence, {{}});
   a.tenure.answered("b", second.sequence, {{}});
   EXPECT_FALSE(a.tenure.deadline(kVip));
@@ -114,9 +122,20 @@ TEST(Tenure, GrantsOfTwoHeartbeatsDoNotAddUp) {
   EXPECT_EQ(a.tenure.deadline(kVip), at(330ms));
 }
 
+TEST(Tenure, ManyClaimsGoInPages) {
+  Tenure tenure(300ms);
+  tenure.set_members({.version = {}, .voters = {"a"}});
+  for (std::uint32_t i = 1; i <= 5; ++i) tenure.want({Ip::v4(i), i});
+  const std::vector<Beat> pages = tenure.beat(at(0s), 2);
+  ASSERT_EQ(pages.size(), 3u);
+  tenure.answered("a", pages[2].sequence, {{}});
+  EXPECT_EQ(tenure.deadline(Ip::v4(5)), at(300ms));
+  EXPECT_FALSE(tenure.deadline(Ip::v4(1)));
+}
+
 TEST(Tenure, ANewEpochBeginsWithoutADeadline) {
   Holder a;
-  const Beat beat = a.tenure.beat(at(0s));
+  const Beat beat = a.tenure.beat(at(0s)).front();
   a.tenure.answered("a", beat.sequence, {{}});
   a.tenure.want({kVip, 2});
   a.tenure.answered("b", beat.sequence, {{}});
@@ -127,11 +146,11 @@ TEST(Tenure, ANewEpochBeginsWithoutADeadline) {
 
 TEST(Tenure, AHeartbeatCountsByTheMembersOfWhenItWasSent) {
   Holder a;
-  const Beat beat = a.tenure.beat(at(0s));
-  a.tenure.set_members({.version = 2, .voters = {"a"}});
+  const Beat beat = a.tenure.beat(at(0s)).front();
+  a.tenure.set_members({.version = {1, 2}, .voters = {"a"}});
   a.tenure.answered("a", beat.sequence, {{}});
   EXPECT_FALSE(a.tenure.deadline(kVip));
-  EXPECT_EQ(a.tenure.beat(at(30ms)).members, 2u);
+  EXPECT_EQ(a.tenure.beat(at(30ms)).front().members, (Version{1, 2}));
   a.tenure.answered("a", beat.sequence + 1, {{}});
   EXPECT_EQ(a.tenure.deadline(kVip), at(330ms));
 }
@@ -201,7 +220,7 @@ class Storm {
     node.incarnation = random_();
     node.book.emplace(timing_, clock(node));
     node.tenure.emplace(timing_.lease);
-    node.tenure->set_members({.version = 1, .voters = {"a", "b", "c"}});
+    node.tenure->set_members({.version = {1, 1}, .voters = {"a", "b", "c"}});
     node.tenure->want({kVip, 1});
   }
   void step(Node& node) {
@@ -209,7 +228,7 @@ class Storm {
     if (pick(8'000) == 0) restart(node);
     if (now_ < node.next_beat) return;
     node.next_beat = now_ + (pick(40) == 0 ? pick(2'000'000) : 30'000);  // at times it is stopped
-    const Beat beat = node.tenure->beat(clock(node));
+    const Beat beat = node.tenure->beat(clock(node)).front();
     for (std::size_t to = 0; to < 3; ++to)
       send({.due = 0,
             .from = index(node),

@@ -37,8 +37,8 @@ std::size_t difference(const Settings& one, const Settings& other) {
 Raft::Raft(std::string self, Durable durable, Instant now, Random random)
     : self_(std::move(self)),
       random_(std::move(random)),
-      term_(durable.reserved_term),
-      voted_before_(durable.reserved_term),
+      term_(durable.log.back().version.term),
+      floor_(durable.reserved_term),
       reserved_(durable.reserved_term),
       reserved_on_disk_(durable.reserved_term),
       leader_heard_(now - 1h),
@@ -51,9 +51,11 @@ Raft::Raft(std::string self, Durable durable, Instant now, Random random)
   follow(now);
 }
 
-void Raft::reserve() {
-  if (term_ + kReserveWhen < reserved_) return;
-  reserved_ = term_ + kReserve;
+void Raft::reserve() { reserve_beyond(std::max(term_, floor_)); }
+
+void Raft::reserve_beyond(std::uint64_t term) {
+  if (term + kReserveWhen < reserved_) return;
+  reserved_ = term + kReserve;
   ++change_number_;
 }
 
@@ -89,19 +91,40 @@ void Raft::tick(Instant now) {
   if (now >= election_due_) ask(now, false);
 }
 
+void Raft::leader_gone(Instant now) {
+  if (role_ != Role::follower) return;
+  leader_.clear();
+  // The others are to hear it too before they are asked.
+  const Duration pause = append_interval() / 4;
+  const auto spread = static_cast<std::uint64_t>(pause.count());
+  election_due_ = std::min(election_due_, now + pause + Duration(random_() % (spread + 1)));
+}
+
 void Raft::ask(Instant now, bool at_once) {
   follow(now);
   leader_.clear();
   if (!is_member(self_)) return;
-  if (at_once) return stand(now);
+  if (at_once) return stand(now, term_to_stand_in());
   role_ = Role::asking;
   votes_ = {self_};
-  send_all({.kind = Kind::ask_before_vote, .term = term_ + 1, .last = log_.back().version});
+  asked_term_ = term_to_stand_in();
+  send_all({.kind = Kind::ask_before_vote, .term = asked_term_, .last = log_.back().version});
   count_votes(now);
 }
 
-void Raft::stand(Instant now) {
-  enter_term(term_ + 1);
+// The lowest in which a majority can vote, as far as it is known.
+std::uint64_t Raft::term_to_stand_in() const {
+  std::vector<std::uint64_t> floors;
+  for (const Member& member : latest().settings.members) {
+    const auto told = floors_.find(member.name);
+    floors.push_back(told == floors_.end() ? 0 : told->second);
+  }
+  std::ranges::sort(floors);
+  return std::max({term_, floor_, floors[floors.size() / 2]}) + 1;
+}
+
+void Raft::stand(Instant now, std::uint64_t term) {
+  enter_term(term);
   follow(now);
   if (!may_vote()) return;  // the disk is still to reserve terms
   role_ = Role::candidate;
@@ -116,7 +139,7 @@ void Raft::count_votes(Instant now) {
   for (const std::string& name : votes_) count += is_member(name);
   if (!is_majority(count)) return;
   if (role_ == Role::asking) {
-    stand(now);
+    stand(now, asked_term_);
   } else if (role_ == Role::candidate) {
     lead(now);
   }
@@ -160,6 +183,12 @@ Result<> Raft::propose(Instant now, Settings settings) {
   // The first change of a term needs an entry of this term that is committed under the settings of
   // before: else two changes made on both sides of a cut could have majorities that do not meet.
   if (latest().version.term != term_) {
+    std::uint64_t highest = 0;
+    for (const auto& [name, follower] : followers_) highest = std::max(highest, floors_[name]);
+    if (highest >= term_) {  // some could not acknowledge it
+      stand(now, highest + 1);
+      return fail(Code::unavailable, "the leader is renewing its term: try again");
+    }
     append(now, latest().settings);
     send_appends(now);
     advance_commit(now);
@@ -189,15 +218,13 @@ void Raft::send_all(const RaftMessage& message) {
 }
 
 void Raft::send_appends(Instant now) {
-  ++round_;
   append_due_ = now + append_interval();
   for (const auto& [name, follower] : followers_)
     send(name, {.kind = Kind::append,
                 .term = term_,
                 .last = log_.back().version,
                 .committed = committed_,
-                .log = follower.on_disk == log_.back().version ? std::vector<Entry>{} : log_,
-                .round = round_});
+                .log = follower.on_disk == log_.back().version ? std::vector<Entry>{} : log_});
 }
 
 void Raft::receive(Instant now, const std::string& from, const RaftMessage& message) {
@@ -207,6 +234,7 @@ void Raft::receive(Instant now, const std::string& from, const RaftMessage& mess
     enter_term(message.term);
     follow(now);
   }
+  if (message.floor > 0) floors_[from] = message.floor;
   switch (message.kind) {
     case Kind::ask_before_vote:
     case Kind::ask_vote:
@@ -228,15 +256,19 @@ void Raft::on_ask(Instant now, const std::string& from, const RaftMessage& messa
   // One with a newer log may have become a member without this node's knowing.
   const bool fits = is_member(from) ? is_as_new(message.last) : message.last > log_.back().version;
   if (message.kind == Kind::ask_before_vote && message.term <= term_)  // it must learn the term
-    return send(from, {.kind = Kind::answer_vote, .term = term_, .yes = false});
+    return send(from, {.kind = Kind::answer_vote, .term = term_, .yes = false, .floor = floor_});
   if (message.kind == Kind::ask_before_vote) {
     const bool led = role_ == Role::leader || (!leader_.empty() && hears_leader(now));
     // Of two that ask at once the first by name goes on, or they would split the votes.
     const bool rivals =
         role_ == Role::asking && self_ < from && message.last == log_.back().version;
-    const bool yes = fits && !led && !rivals;
+    if (fits) reserve_beyond(message.term);
+    const bool can = message.term > floor_ && message.term <= reserved_on_disk_;
+    const bool yes = fits && can && !led && !rivals;
     if (yes && role_ == Role::asking) follow(now);
-    return send(from, {.kind = Kind::answer_before_vote, .term = message.term, .yes = yes});
+    return send(
+        from,
+        {.kind = Kind::answer_before_vote, .term = message.term, .yes = yes, .floor = floor_});
   }
   const bool yes =
       fits && message.term == term_ && may_vote() && (voted_for_.empty() || voted_for_ == from);
@@ -244,12 +276,12 @@ void Raft::on_ask(Instant now, const std::string& from, const RaftMessage& messa
     voted_for_ = from;
     follow(now);
   }
-  send(from, {.kind = Kind::answer_vote, .term = term_, .yes = yes});
+  send(from, {.kind = Kind::answer_vote, .term = term_, .yes = yes, .floor = floor_});
 }
 
 void Raft::on_answer(Instant now, const std::string& from, const RaftMessage& message) {
   const bool before = message.kind == Kind::answer_before_vote;
-  if (before ? role_ != Role::asking || message.term != term_ + 1
+  if (before ? role_ != Role::asking || message.term != asked_term_
              : role_ != Role::candidate || message.term != term_)
     return;
   if (!message.yes) return;
@@ -259,7 +291,7 @@ void Raft::on_answer(Instant now, const std::string& from, const RaftMessage& me
 
 void Raft::on_append(Instant now, const std::string& from, const RaftMessage& message) {
   if (message.term < term_)
-    return send(from, {.kind = Kind::appended, .term = term_, .round = message.round});
+    return send(from, {.kind = Kind::appended, .term = term_, .floor = floor_});
   if (role_ == Role::leader) return;  // of this term: cannot be, promise 1
   follow(now);
   leader_ = from;
@@ -276,7 +308,11 @@ void Raft::on_append(Instant now, const std::string& from, const RaftMessage& me
     }
   }
   if (log_.back().version == message.last) commit_up_to(now, message.committed);
-  send(from, {.kind = Kind::appended, .term = term_, .last = log_on_disk_, .round = message.round});
+  send(from, appended());
+}
+
+RaftMessage Raft::appended() const {
+  return {.kind = Kind::appended, .term = term_, .last = log_on_disk_, .floor = floor_};
 }
 
 void Raft::on_appended(Instant now, const std::string& from, const RaftMessage& message) {
@@ -292,7 +328,7 @@ void Raft::advance_commit(Instant now) {
   if (role_ != Role::leader || settled() || latest().version.term != term_) return;
   std::size_t count = is_member(self_) && log_on_disk_ == latest().version ? 1 : 0;
   for (const auto& [name, follower] : followers_)
-    if (is_member(name) && follower.on_disk == latest().version) ++count;
+    if (is_member(name) && follower.on_disk == latest().version && floors_[name] < term_) ++count;
   if (!is_majority(count)) return;
   const Duration longest =
       std::max(log_.front().settings.timing.lease, latest().settings.timing.lease);
@@ -326,8 +362,7 @@ void Raft::written(Instant now, std::uint64_t number) {
   log_on_disk_ = in_write_->log.back().version;
   in_write_.reset();
   if (role_ == Role::leader) return advance_commit(now);
-  if (!leader_.empty() && log_on_disk_ == log_.back().version)
-    send(leader_, {.kind = Kind::appended, .term = term_, .last = log_on_disk_});
+  if (!leader_.empty() && log_on_disk_ == log_.back().version) send(leader_, appended());
 }
 
 std::vector<Raft::Envelope> Raft::take_messages() { return std::exchange(outgoing_, {}); }

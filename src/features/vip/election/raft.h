@@ -7,8 +7,10 @@
 //   - Settings change rarely, assignments of virtual IPs are not in the log (docs/design/020). A
 //     leader acts from the moment it is elected; only a change of settings waits for disks.
 //   - Terms are reserved on disk a thousand at a time. A peer votes only in reserved terms, and
-//     after a restart only in terms beyond those that were reserved before: no vote waits for a
-//     disk, and none is given twice.
+//     after a restart only in terms beyond those that were reserved before (its floor): no vote
+//     waits for a disk, and none is given twice. Up to its floor it follows leaders, but what it
+//     acknowledges does not count for a commit; candidates, and leaders that want to change the
+//     settings, choose terms beyond the floors that they were told.
 // And with pre-vote (a peer that was cut off does not disturb the others), a leader that steps down
 // when it has not heard a majority for the election time, and transfer of leadership.
 //
@@ -48,7 +50,7 @@ struct RaftMessage {
   bool yes = false;             // of answers
   std::uint64_t committed = 0;  // index; of `append`
   std::vector<Entry> log;       // of `append`
-  std::uint64_t round = 0;      // of `append` and `appended`: which append was answered
+  std::uint64_t floor = 0;      // of answers and `appended`: the sender votes beyond this term
   auto operator<=>(const RaftMessage&) const = default;
 };
 
@@ -81,6 +83,9 @@ class Raft {
   std::optional<Write> take_write();
   void written(Instant now, std::uint64_t number);
 
+  // The leader has ended, and said so: a successor need not wait for the election time.
+  void leader_gone(Instant now);
+
   std::vector<Envelope> take_messages();
   // When tick() is due at the latest.
   Instant next_tick() const;
@@ -109,24 +114,27 @@ class Raft {
   bool is_majority(std::size_t count) const { return 2 * count > latest().settings.members.size(); }
   Duration election_time() const { return latest().settings.timing.lease / 2; }
   Duration append_interval() const { return latest().settings.timing.renew; }
-  bool may_vote() const { return term_ > voted_before_ && term_ <= reserved_on_disk_; }
+  bool may_vote() const { return term_ > floor_ && term_ <= reserved_on_disk_; }
   bool hears_leader(Instant now) const { return now < leader_heard_ + election_time(); }
   bool is_as_new(const Version& theirs) const { return theirs >= log_.back().version; }
 
   void enter_term(std::uint64_t term);
   void follow(Instant now);
   void ask(Instant now, bool at_once);
-  void stand(Instant now);
+  std::uint64_t term_to_stand_in() const;
+  void stand(Instant now, std::uint64_t term);
   void lead(Instant now);
   void count_votes(Instant now);
   void send(const std::string& to, RaftMessage message);
   void send_all(const RaftMessage& message);
   void send_appends(Instant now);
   void reserve();
+  void reserve_beyond(std::uint64_t term);
   void append(Instant now, Settings settings);
   void advance_commit(Instant now);
   void commit_up_to(Instant now, std::uint64_t index);
 
+  RaftMessage appended() const;
   void on_ask(Instant now, const std::string& from, const RaftMessage& message);
   void on_answer(Instant now, const std::string& from, const RaftMessage& message);
   void on_append(Instant now, const std::string& from, const RaftMessage& message);
@@ -136,9 +144,10 @@ class Raft {
   Random random_;
   Role role_ = Role::follower;
   std::uint64_t term_;
-  std::uint64_t voted_before_;      // terms up to this one may have been voted in before a restart
+  std::uint64_t floor_;             // terms up to this one may have been voted in before a restart
   std::uint64_t reserved_;          // wanted on disk
   std::uint64_t reserved_on_disk_;  // is there
+  std::uint64_t asked_term_ = 0;    // that was proposed before standing
   std::string voted_for_;           // in term_
   std::string leader_;
   Instant leader_heard_;
@@ -149,9 +158,9 @@ class Raft {
   Version log_on_disk_;
   std::uint64_t change_number_ = 1, write_number_ = 0;  // of what is durable; of the last write
   std::set<std::string, std::less<>> votes_;
+  std::map<std::string, std::uint64_t, std::less<>> floors_;  // of the peers, as they said
   // Of a leader:
   std::map<std::string, Follower, std::less<>> followers_;
-  std::uint64_t round_ = 0;
   Instant quorum_heard_{};
   Instant change_allowed_{};
   std::vector<Envelope> outgoing_;

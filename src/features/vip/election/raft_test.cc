@@ -290,6 +290,7 @@ TEST(Raft, NoVoteIsGivenTwiceAlsoAcrossARestart) {
   EXPECT_FALSE(voter.votes("c", 2));
   EXPECT_FALSE(voter.votes("c", reserved));
   voter.sync();
+  ASSERT_GT(voter.disk.reserved_term, reserved);
   EXPECT_FALSE(voter.votes("c", reserved));
   EXPECT_TRUE(voter.votes("c", reserved + 1));
 }
@@ -314,6 +315,24 @@ TEST(Raft, WhatIsNotOnDiskIsNotAcknowledged) {
   old.last = {};
   (void)voter.ask("b", old);
   EXPECT_EQ(voter.node->latest(), fresh);
+}
+
+TEST(Raft, AFollowerThatRestartsDoesNotDisturbAndCountsAgainAfterAChange) {
+  Cluster cluster({"a", "b", "c"}, 9);
+  cluster.run(2s);
+  const std::string leader = cluster.leader();
+  for (const char* name : {"a", "b", "c"}) {
+    if (name == leader) continue;
+    cluster.stop(name);
+    cluster.start(name);
+    cluster.run(1s);
+  }
+  EXPECT_EQ(cluster.leader(), leader);
+  EXPECT_EQ(cluster.elections, 1);
+  ASSERT_TRUE(propose(cluster, {"a", "b", "c", "d"}));
+  cluster.run(1s);
+  EXPECT_TRUE(cluster.node(cluster.leader()).settled());
+  EXPECT_EQ(cluster.node(cluster.leader()).committed().settings.members.size(), 4u);
 }
 
 TEST(Raft, ALeaderConfirmsItsTermBeforeItsFirstChange) {

@@ -17,19 +17,27 @@ std::vector<Claim> Tenure::claims() const {
   return claims;
 }
 
-Beat Tenure::beat(Instant now) {
+std::vector<Beat> Tenure::beat(Instant now, std::size_t page) {
   while (!sent_.empty() && now >= sent_.front().at + sent_.front().lease) sent_.pop_front();
-  Sent& sent = sent_.emplace_back(Sent{.sequence = ++sequence_,
-                                       .at = now,
-                                       .lease = lease_,
-                                       .members = members_,
-                                       .claims = claims(),
-                                       .granted = {}});
-  sent.granted.resize(sent.claims.size());
-  return {.sequence = sent.sequence,
-          .members = sent.members->version,
-          .lease = sent.lease,
-          .claims = sent.claims};
+  std::vector<Beat> beats;
+  std::vector<Claim> all = claims();
+  for (std::size_t begin = 0; begin < all.size(); begin += page) {
+    const auto end = std::min(begin + page, all.size());
+    Sent& sent =
+        sent_.emplace_back(Sent{.sequence = ++sequence_,
+                                .at = now,
+                                .lease = lease_,
+                                .members = members_,
+                                .claims = {all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                           all.begin() + static_cast<std::ptrdiff_t>(end)},
+                                .granted = {}});
+    sent.granted.resize(sent.claims.size());
+    beats.push_back({.sequence = sent.sequence,
+                     .members = sent.members->version,
+                     .lease = sent.lease,
+                     .claims = sent.claims});
+  }
+  return beats;
 }
 
 void Tenure::answered(const std::string& peer, std::uint64_t sequence,

@@ -19,20 +19,22 @@
 #include <vector>
 
 #include "features/vip/election/claim.h"
+#include "features/vip/election/settings.h"
 
 namespace fairlead::vip {
 
-// Who votes, and the version of that list (the place of its entry in the log).
+// Who votes, and the version of the settings that say so.
 struct Members {
-  std::uint64_t version = 0;
+  Version version;
   std::set<std::string, std::less<>> voters;
 };
 
 struct Beat {
   std::uint64_t sequence = 0;
-  std::uint64_t members = 0;  // version of the list that the sender counts by
+  Version members;  // of the list that the sender counts by
   Duration lease{};
   std::vector<Claim> claims;
+  auto operator<=>(const Beat&) const = default;
 };
 
 class Tenure {
@@ -52,8 +54,9 @@ class Tenure {
   void give_up(const Ip& vip);
   std::vector<Claim> claims() const;
 
-  // The next heartbeat; `now` is read before anything of it is sealed or sent.
-  Beat beat(Instant now);
+  // The next heartbeat, in pages of so many claims; `now` is read before anything of it is sealed
+  // or sent.
+  std::vector<Beat> beat(Instant now, std::size_t page = 64);
 
   // `verdicts` are in the order of the heartbeat's claims. Answers of strangers, to heartbeats that
   // are too old, or of the wrong length are ignored.

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "api/resource/extended_metadata.h"
+#include "api/resource/fairlead_group.h"
 #include "api/resource/kind.h"
 #include "api/resource/metadata.h"
-#include "api/resource/networks/fairlead_group.h"
 #include "api/resource/schema/describe.h"
+#include "features/networks/kinds/virtual_network.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
 
 struct SubnetSpec {
   std::uint32_t vni = 0;
@@ -55,14 +56,14 @@ struct SubnetStatus {
 };
 
 struct Subnet {
-  ObjectMeta metadata;
-  ExtendedMetadata extended_metadata;
+  resource::ObjectMeta metadata;
+  resource::ExtendedMetadata extended_metadata;
   SubnetSpec spec;
   SubnetStatus status;
 
   template <class V>
   static void describe(V& v) {
-    v.type_meta(kFairleadApiVersion, "Subnet");
+    v.type_meta(resource::kFairleadApiVersion, "Subnet");
     v.field("metadata", &Subnet::metadata).description("Standard metadata of the object.");
     v.field("extendedMetadata", &Subnet::extended_metadata)
         .description("Times of the latest writes, kept by the server.");
@@ -71,6 +72,6 @@ struct Subnet {
   }
 };
 
-Kind subnet_kind();
+resource::Kind subnet_kind();
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

@@ -11,13 +11,14 @@
 #include <string_view>
 
 #include "api/resource/extended_metadata.h"
+#include "api/resource/fairlead_group.h"
 #include "api/resource/kind.h"
 #include "api/resource/metadata.h"
-#include "api/resource/networks/fairlead_group.h"
 #include "api/resource/schema/describe.h"
+#include "features/networks/kinds/virtual_network.h"
 #include "foundation/base/ip.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
 
 // "v1-7-10-0-0-5" for 10.0.0.5 in network 7; "v2-7-fd00-0-0-0-0-0-0-5" for fd00::5.
 std::string ip_lock_name(std::uint32_t vni, const Ip& ip);
@@ -43,13 +44,13 @@ struct IPLockSpec {
 };
 
 struct IPLock {
-  ObjectMeta metadata;
-  ExtendedMetadata extended_metadata;
+  resource::ObjectMeta metadata;
+  resource::ExtendedMetadata extended_metadata;
   IPLockSpec spec;
 
   template <class V>
   static void describe(V& v) {
-    v.type_meta(kFairleadApiVersion, "IPLock");
+    v.type_meta(resource::kFairleadApiVersion, "IPLock");
     v.field("metadata", &IPLock::metadata)
         .description("Standard metadata; the name says which address is locked.");
     v.field("extendedMetadata", &IPLock::extended_metadata)
@@ -58,6 +59,6 @@ struct IPLock {
   }
 };
 
-Kind ip_lock_kind();
+resource::Kind ip_lock_kind();
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

@@ -1,12 +1,16 @@
-#include "api/resource/networks/node_report.h"
+#include "features/networks/kinds/node_report.h"
+#include "features/networks/kinds/virtual_network.h"
 
 #include <charconv>
 #include <limits>
 
 #include "api/resource/columns.h"
-#include "api/resource/networks/fairlead_kind.h"
+#include "api/resource/fairlead_kind.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
+
+using namespace resource;
+
 namespace {
 
 bool is_number(std::string_view text, std::uint64_t most) {
@@ -61,7 +65,11 @@ Kind node_report_kind() {
       age_column("date"),
   };
   kind.validate = validate;
+  kind.node.own = NodeAccess::Own::named;
+  kind.node.rights = {{.own = kGet | kCreate | kModify}};
+  kind.node.written_often = true;
+  kind.node.liveness = {.renewed = "renewTime", .silent_since = "silentSince"};
   return kind;
 }
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

@@ -1,8 +1,8 @@
-#include "api/resource/networks/fairlead_kind.h"
+#include "api/resource/fairlead_kind.h"
 
 #include <algorithm>
 
-#include "api/resource/networks/fairlead_group.h"
+#include "api/resource/fairlead_group.h"
 
 namespace fairlead::resource {
 

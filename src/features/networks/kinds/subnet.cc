@@ -1,10 +1,13 @@
-#include "api/resource/networks/subnet.h"
+#include "features/networks/kinds/subnet.h"
 
 #include "api/resource/columns.h"
-#include "api/resource/networks/fairlead_kind.h"
+#include "api/resource/fairlead_kind.h"
 #include "foundation/base/ip.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
+
+using namespace resource;
+
 namespace {
 
 // "" if `text` is a block of addresses that hosts can have, in canonical form.
@@ -81,7 +84,8 @@ Kind subnet_kind() {
                   }),
   };
   kind.validate = validate;
+  kind.node.rights = {{.every = kRead}};
   return kind;
 }
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

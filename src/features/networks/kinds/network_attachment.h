@@ -22,12 +22,13 @@
 
 #include "api/resource/condition.h"
 #include "api/resource/extended_metadata.h"
+#include "api/resource/fairlead_group.h"
 #include "api/resource/kind.h"
 #include "api/resource/metadata.h"
-#include "api/resource/networks/fairlead_group.h"
 #include "api/resource/schema/describe.h"
+#include "features/networks/kinds/virtual_network.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
 
 // Reasons of the condition Ready that are about the node.
 inline constexpr std::string_view kAgentSilent = "AgentSilent";
@@ -74,8 +75,8 @@ struct NetworkAttachmentSpec {
 struct ExecReport {
   std::vector<std::string> command;
   std::optional<std::int32_t> exit_status;
-  std::optional<Time> start_time;
-  std::optional<Time> stop_time;
+  std::optional<resource::Time> start_time;
+  std::optional<resource::Time> stop_time;
   std::string std_out;
   std::string std_err;
 
@@ -118,9 +119,9 @@ struct NetworkAttachmentErrors {
 };
 
 struct NetworkAttachmentStatus {
-  std::vector<Condition> conditions;
+  std::vector<resource::Condition> conditions;
   NetworkAttachmentErrors errors;
-  std::optional<MicroTime> subnet_creation_time;
+  std::optional<resource::MicroTime> subnet_creation_time;
   bool address_contention = false;
   std::string lock_uid;
   std::string ipv6_lock_uid;
@@ -167,14 +168,14 @@ struct NetworkAttachmentStatus {
 };
 
 struct NetworkAttachment {
-  ObjectMeta metadata;
-  ExtendedMetadata extended_metadata;
+  resource::ObjectMeta metadata;
+  resource::ExtendedMetadata extended_metadata;
   NetworkAttachmentSpec spec;
   NetworkAttachmentStatus status;
 
   template <class V>
   static void describe(V& v) {
-    v.type_meta(kFairleadApiVersion, "NetworkAttachment");
+    v.type_meta(resource::kFairleadApiVersion, "NetworkAttachment");
     v.field("metadata", &NetworkAttachment::metadata)
         .description("Standard metadata of the object.");
     v.field("extendedMetadata", &NetworkAttachment::extended_metadata)
@@ -190,6 +191,6 @@ struct NetworkAttachment {
 // The section status.address, as dotted paths: decided by the server alone (address assignment).
 const std::vector<std::string>& attachment_address_fields();
 
-Kind network_attachment_kind();
+resource::Kind network_attachment_kind();
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

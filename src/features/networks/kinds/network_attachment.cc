@@ -1,12 +1,15 @@
-#include "api/resource/networks/network_attachment.h"
+#include "features/networks/kinds/network_attachment.h"
 
 #include "api/resource/columns.h"
+#include "api/resource/fairlead_kind.h"
 #include "api/resource/name_rules.h"
-#include "api/resource/networks/fairlead_kind.h"
 #include "foundation/base/host_address.h"
 #include "foundation/base/ip.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
+
+using namespace resource;
+
 namespace {
 
 bool has_text(const Json& object, std::string_view path) {
@@ -101,6 +104,23 @@ std::vector<Section> sections() {
           {"status.execReport", {"status.postCreateExecReport"}}};
 }
 
+// A node sees the attachments on it and those of the virtual networks that it has one in; it writes
+// the status of those on it.
+NodeAccess node_access() {
+  NodeAccess node;
+  node.own = NodeAccess::Own::placed;
+  node.node_field = "spec.node";
+  node.shared_field = "status.addressVNI";
+  node.rights = {{.own = kRead, .shared = kRead}, {.subresource = "status", .own = kGet | kModify}};
+  node.noun = "attachment";
+  node.shared_noun = "virtual network";
+  node.most_bytes = 64 << 10;
+  // A node with a thousand attachments writes the status of each a few times, 3 KB each.
+  node.pace = {.burst = 32 << 20, .per_second = 1 << 20};
+  node.written_often = true;
+  return node;
+}
+
 }  // namespace
 
 std::optional<std::string> describe_failure(const ExecReport& report) {
@@ -168,7 +188,8 @@ Kind network_attachment_kind() {
                   [](const Json& object, Moment) { return Json(message(object)); }),
   };
   kind.validate = validate;
+  kind.node = node_access();
   return kind;
 }
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

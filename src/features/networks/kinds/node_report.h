@@ -11,25 +11,25 @@
 #include <string>
 
 #include "api/resource/extended_metadata.h"
+#include "api/resource/fairlead_group.h"
 #include "api/resource/kind.h"
 #include "api/resource/metadata.h"
-#include "api/resource/networks/fairlead_group.h"
 #include "api/resource/schema/describe.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
 
 struct NodeReport {
-  ObjectMeta metadata;
-  ExtendedMetadata extended_metadata;
+  resource::ObjectMeta metadata;
+  resource::ExtendedMetadata extended_metadata;
   std::string applied_own;
   std::map<std::string, std::string> applied;  // VNI → resourceVersion
   std::string applied_elsewhere;
-  std::optional<MicroTime> renew_time;
-  std::optional<Time> silent_since;
+  std::optional<resource::MicroTime> renew_time;
+  std::optional<resource::Time> silent_since;
 
   template <class V>
   static void describe(V& v) {
-    v.type_meta(kFairleadApiVersion, "NodeReport");
+    v.type_meta(resource::kFairleadApiVersion, "NodeReport");
     v.field("metadata", &NodeReport::metadata)
         .description("Standard metadata; the name is that of the node.");
     v.field("extendedMetadata", &NodeReport::extended_metadata)
@@ -57,6 +57,6 @@ struct NodeReport {
   }
 };
 
-Kind node_report_kind();
+resource::Kind node_report_kind();
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

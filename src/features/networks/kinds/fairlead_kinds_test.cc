@@ -1,19 +1,30 @@
 #include <gtest/gtest.h>
 
-#include "api/resource/kind_test_support.h"
-#include "api/resource/networks/ip_lock.h"
-#include "api/resource/networks/network_attachment.h"
-#include "api/resource/networks/node_report.h"
-#include "api/resource/networks/subnet.h"
+#include <algorithm>
+#include <map>
+#include <set>
 
-namespace fairlead::resource {
+#include "api/apimachinery/openapi/discovery.h"
+#include "api/apimachinery/openapi/openapi_model.h"
+#include "api/apimachinery/openapi/openapi_v2.h"
+#include "api/apimachinery/openapi/openapi_v3.h"
+#include "api/resource/condition.h"
+#include "api/resource/test_kind_rules.h"
+#include "features/networks/kinds/ip_lock.h"
+#include "features/networks/kinds/network_attachment.h"
+#include "features/networks/kinds/node_report.h"
+#include "features/networks/kinds/subnet.h"
+#include "features/networks/kinds/test_catalog.h"
+
+namespace fairlead::networks {
 namespace {
 
-using testing::json;
-using testing::object_of;
-using testing::row;
-using testing::Texts;
-using testing::write;
+using namespace resource;
+using resource::testing::json;
+using resource::testing::object_of;
+using resource::testing::row;
+using resource::testing::Texts;
+using resource::testing::write;
 
 constexpr std::string_view kLater = "2024-05-01T12:34:56.000456Z";
 
@@ -350,5 +361,130 @@ TEST(FairleadKinds, MalformedObjectsAreRefused) {
   }
 }
 
+Moment at(int seconds) { return Moment(std::chrono::seconds(seconds)); }
+
+Condition condition(const char* status, const char* reason) {
+  return {.type = "Ready",
+          .status = status,
+          .observed_generation = 1,
+          .last_transition_time = {},
+          .reason = reason,
+          .message = "m"};
+}
+
+// The cells of `kubectl get na`, by name.
+std::map<std::string, std::string> cells(const Json& object) {
+  std::map<std::string, std::string> shown;
+  static const Kind kind = network_attachment_kind();
+  for (const Column& column : kind.columns) {
+    const Json cell = column.cell(object, at(0));
+    shown[column.name + (column.priority > 0 ? "*" : "")] =
+        cell.is_string() ? std::string(cell.get_string()) : "";
+  }
+  return shown;
+}
+
+// `kubectl get na` shows both addresses and, in one word, how far the attachment is; -o wide why it
+// is no further.
+TEST(Attachment, ColumnsTellItsState) {
+  const Json six = JsonObject{{"status", JsonObject{{"ipv6", "fd00::5"}}}};
+  EXPECT_EQ(cells(six).at("IPv6"), "fd00::5");
+  EXPECT_EQ(cells(six).at("State"), "Addressed");
+  Json object = six;
+  set_condition(object, condition("True", "Implemented"), at(0));
+  EXPECT_EQ(cells(object).at("State"), "Ready");
+  EXPECT_EQ(cells(object).at("Message*"), "");
+  set_condition(object, condition("Unknown", "AgentSilent"), at(0));
+  EXPECT_EQ(cells(object).at("State"), "Silent");
+  EXPECT_EQ(cells(object).at("Message*"), "m");
+  Json hook = JsonObject{{"spec", JsonObject{{"postCreateExec", JsonArray{"/bin/hook"}}}},
+                         {"status", JsonObject{{"ipv4", "10.0.0.5"}, {"ifcName", "f"}}}};
+  EXPECT_EQ(cells(hook).at("State"), "Implemented");
+  hook.at("status").get_object()["postCreateExecReport"] = JsonObject{{"exitStatus", 7}};
+  EXPECT_EQ(cells(hook).at("State"), "Error");
+  hook.at("status").get_object()["postCreateExecReport"] = JsonObject{{"exitStatus", 0}};
+  EXPECT_EQ(cells(hook).at("State"), "Ready");
+}
+
+// A whole object carries its type out and refuses another's.
+TEST(Describe, ObjectsCarryTheirType) {
+  Subnet subnet;
+  subnet.metadata.name = "a";
+  subnet.metadata.namespace_ = "ns";
+  subnet.spec.vni = 7;
+  subnet.spec.ipv4 = "10.0.0.0/24";
+  const Json encoded = encode(subnet);
+  EXPECT_EQ(
+      wire::encode_json(encoded),
+      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"Subnet","metadata":{"name":"a","namespace":"ns"},)"
+      R"("spec":{"vni":7,"ipv4":"10.0.0.0/24"}})");
+  const auto back = decode<Subnet>(encoded);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->spec.vni, 7u);
+  EXPECT_FALSE(decode<IPLock>(encoded));
+  EXPECT_TRUE(decode<Subnet>(json(R"({"spec":{"vni":1}})")));
+}
+
+// Metadata a controller does not know about survives its read and write back.
+TEST(Describe, MetadataSurvives) {
+  const std::string_view text =
+      R"({"apiVersion":"fairlead.dev/v1alpha1","kind":"NetworkAttachment","metadata":{"name":"a","namespace":"ns",)"
+      R"("uid":"u","resourceVersion":"9","generation":2,"creationTimestamp":"2024-05-01T12:00:00Z",)"
+      R"("labels":{"x":"y"},"annotations":{"p":"q"},)"
+      R"("ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"v","controller":false}],)"
+      R"("finalizers":["a/b"],"managedFields":[{"manager":"m","fieldsV1":{"f:spec":{}}}]},)"
+      R"("extendedMetadata":{"writes":[{"section":"spec","serverTime":"2024-05-01T12:00:00.000001Z"}]},)"
+      R"("spec":{"node":"n","subnet":"s"},"status":{"addressVNI":7,"ipv4":"10.0.0.5"}})";
+  const auto attachment = decode<NetworkAttachment>(json(text));
+  ASSERT_TRUE(attachment) << attachment.error().message;
+  EXPECT_EQ(wire::encode_json(encode(*attachment)), text);
+  EXPECT_EQ(attachment->extended_metadata.written("spec"),
+            resource::testing::moment("2024-05-01T12:00:00.000001Z"));
+  EXPECT_EQ(attachment->extended_metadata.written("status"), std::nullopt);
+}
+
+// What holds for every kind.
+TEST(FairleadKinds, AreSound) {
+  resource::testing::expect_sound_kinds(test_catalog());
+  EXPECT_EQ(kinds().size(), 4u);
+}
+
+// Users make Subnets and NetworkAttachments; locks and reports are not in `kubectl get all`.
+// Updates need a resourceVersion, and there is no strategic merge.
+TEST(FairleadKinds, UpdateRules) {
+  const std::set<std::string> made_by_users = {"Subnet", "NetworkAttachment"};
+  for (const Kind& kind : kinds()) {
+    const bool users = made_by_users.contains(kind.kind);
+    const bool listed = std::ranges::find(kind.categories, "all") != kind.categories.end();
+    EXPECT_EQ(listed, users) << kind.kind;
+    EXPECT_EQ(kind.has_status, users) << kind.kind;
+    EXPECT_EQ(kind.namespaced, kind.kind != "NodeReport") << kind.kind;
+    EXPECT_FALSE(kind.create_on_update) << kind.kind;
+    EXPECT_FALSE(kind.unconditional_update) << kind.kind;
+    EXPECT_FALSE(kind.strategic_merge) << kind.kind;
+    EXPECT_EQ(kind.time_to_live.count(), 0) << kind.kind;
+    EXPECT_EQ(kind.qualified(), kind.plural + ".fairlead.dev");
+  }
+}
+
+// They are in discovery and in both versions of OpenAPI.
+TEST(FairleadKinds, AreDocumented) {
+  std::vector<const Kind*> all;
+  for (const auto& kind : test_catalog().kinds()) all.push_back(kind.get());
+  const apimachinery::Discovery discovery(test_catalog(), {});
+  EXPECT_NE(discovery.resources("fairlead.dev", "v1alpha1"), nullptr);
+  for (const apimachinery::ServedResource& served : discovery.served())
+    EXPECT_FALSE(served.singular.empty()) << served.plural;
+  const apimachinery::OpenApiV3 v3(all);
+  const Json v2 = apimachinery::make_openapi_v2(all);
+  const auto* document = v3.document("apis/fairlead.dev/v1alpha1");
+  ASSERT_NE(document, nullptr);
+  for (const Kind& kind : kinds()) {
+    const std::string model = apimachinery::model_name(kind);
+    EXPECT_NE(document->body.find("\"" + model + "\""), std::string::npos) << model;
+    EXPECT_TRUE(v2.at("definitions").as_object().contains(model)) << model;
+  }
+}
+
 }  // namespace
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

@@ -1,12 +1,15 @@
-#include "api/resource/networks/ip_lock.h"
+#include "features/networks/kinds/ip_lock.h"
 
 #include <array>
 #include <charconv>
 
 #include "api/resource/columns.h"
-#include "api/resource/networks/fairlead_kind.h"
+#include "api/resource/fairlead_kind.h"
 
-namespace fairlead::resource {
+namespace fairlead::networks {
+
+using namespace resource;
+
 namespace {
 
 template <class T>
@@ -147,7 +150,8 @@ Kind ip_lock_kind() {
       age_column("date"),
   };
   kind.validate = validate;
+  kind.node.rights = {{.every = kRead}};
   return kind;
 }
 
-}  // namespace fairlead::resource
+}  // namespace fairlead::networks

@@ -1,0 +1,122 @@
+// Elector: all that a node decides about virtual IPs together with its peers: leader election,
+// settings, assignment and quorum lease as one state machine. Pure: time, messages, the disk's
+// answers and the fence's state go in; messages, bytes for the disk, deadlines and orders to close
+// the fence come out. The engine carries them out (engine/).
+//
+//   offer()    what this node could hold          → to the assigner
+//   wanted()   what the assigner gave this node   ← from the assigner
+//   deadline() until when it may answer           ← from a majority of the peers
+//   closing()  what it is to give up: the engine closes the fence, waits the margin, calls closed()
+//
+// Promises: those of PromiseBook, Tenure and Raft. Besides, an assignment is taken only from the
+// leader of the highest term that was seen, and a VIP that was released is claimed again only under
+// a higher epoch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "features/vip/election/message.h"
+#include "features/vip/election/placement.h"
+#include "features/vip/election/promise_book.h"
+#include "features/vip/election/raft.h"
+#include "features/vip/election/tenure.h"
+
+namespace fairlead::vip {
+
+struct ElectorOptions {
+  std::string self;
+  std::uint64_t incarnation = 0;  // drawn at start
+  Raft::Durable durable;
+};
+
+class Elector {
+ public:
+  struct Envelope {
+    std::string to;
+    Message message;
+  };
+
+  Elector(ElectorOptions options, Instant now, Raft::Random random);
+
+  // What this node could hold from now on: replaces what was offered before. `version` is ignored.
+  void offer(Instant now, std::vector<Offer> offers);
+  // By hand. Fails unless this node leads.
+  Result<> move(Instant now, const Ip& vip, const std::string& to);
+
+  void tick(Instant now);
+  void receive(Instant now, const std::string& from, const Message& message);
+  // The engine has closed the fence for this claim, and the margin has passed.
+  void closed(Instant now, const Claim& claim);
+
+  std::optional<Raft::Write> take_write() { return raft_.take_write(); }
+  void written(Instant now, std::uint64_t number);
+
+  std::vector<Envelope> take_messages();
+  Instant next_tick() const;
+
+  std::optional<Instant> deadline(const Ip& vip) const { return tenure_.deadline(vip); }
+  std::vector<Claim> wanted() const { return tenure_.claims(); }
+  const std::vector<Claim>& closing() const { return closing_; }
+  // As far as this node knows.
+  const std::map<Ip, Row>& table() const { return table_; }
+  Raft& raft() { return raft_; }
+  const Raft& raft() const { return raft_; }
+  // The message that ends this engine's tenures, for the guard to send: to every peer.
+  Message farewell() const { return {.incarnation = incarnation_, .released_all = true}; }
+
+ private:
+  struct Peer {
+    Instant heard{};
+    std::uint64_t incarnation = 0;
+    std::uint64_t gone = 0;    // the incarnation that released everything last
+    std::map<Ip, Epoch> seen;  // assignments that it has
+    std::map<Ip, Offer> offers;
+    std::map<Ip, Instant> healthy_since;
+  };
+
+  void follow_settings(Instant now);
+  void follow_leader(Instant now);
+  void beat(Instant now);
+  void send_assignments();
+  void send_offers();
+  void assign(Instant now);
+  void take_offer(Instant now, Peer& peer, const Offer& offer);
+  void take_row(Instant now, const Assignment& row);
+  void take_beat(Instant now, const std::string& from, const Message& message);
+  void released(Instant now, const Ip& vip);
+  bool is_alive(Instant now, const std::string& name) const;
+  PlacementView view(Instant now) const;
+  Message& to(const std::string& peer);
+  const Timing& timing() const { return raft_.latest().settings.timing; }
+
+  std::string self_;
+  std::uint64_t incarnation_;
+  Raft raft_;
+  PromiseBook book_;
+  Tenure tenure_;
+  Version settings_;       // that book and tenure follow
+  std::uint64_t led_ = 0;  // the term in which this node took up assigning
+  std::string leader_;     // that the offers were sent to
+  Instant assigns_from_{};
+  std::uint32_t counter_ = 0;  // of epochs in this term
+  std::map<Ip, Row> table_;
+  std::uint64_t table_term_ = 0;  // of the assigner whose rows were taken
+  std::map<Ip, Offer> offers_;
+  std::map<Ip, std::uint32_t> offers_seen_;
+  std::map<Ip, Instant> own_healthy_since_;
+  std::map<Ip, std::string> by_hand_;
+  std::vector<Claim> closing_;
+  std::map<Ip, std::string> refused_;  // who was told last that the VIP is promised to another
+  std::map<std::string, Peer, std::less<>> peers_;
+  Instant beat_due_{};
+  Instant last_tick_;
+  std::map<std::string, Message> outgoing_;
+  std::vector<Envelope> pages_;
+};
+
+}  // namespace fairlead::vip
