@@ -141,7 +141,7 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                             .authorizer = authorizer,
                             .metrics = metrics});
   controllers::ServerEvents events(machine, catalog, api.writer(), metrics);
-  const std::unique_ptr<client::EventRecorder> node_events =
+  const std::unique_ptr<control::EventRecorder> node_events =
       events.recorder("fairlead-node-lifecycle");
   std::optional<ipam::VirtualNetworks> networks;
   std::optional<controllers::NodeLifecycle> lifecycle;

@@ -5,12 +5,13 @@
 #include "api/resource/core/lease.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
+#include "foundation/runtime/back_off.h"
 
 namespace fairlead::agent {
 namespace {
 
 constexpr Duration kInterval = 10s;
-constexpr Duration kFirstPause = 500ms;  // after a failure; doubled up to the interval
+constexpr runtime::BackOff::Limits kRetries{.first = 500ms, .longest = kInterval};
 constexpr int kLeaseSeconds = 40;
 constexpr std::uint64_t kBeatsPerLook = 6;  // about once a minute
 const client::ResourceName kLeases{"coordination.k8s.io", "v1", "leases", true};
@@ -43,7 +44,7 @@ Heartbeat::Heartbeat(runtime::Runtime& runtime, client::RestClient& client,
 std::string Heartbeat::now_text() const { return rfc3339_micro(runtime_.wall_now()); }
 
 Task<void> Heartbeat::run() {
-  Duration pause = kFirstPause;
+  runtime::BackOff back_off(kRetries);
   for (;;) {
     const Result<> outcome = co_await beat_in_time();
     if (!outcome && outcome.error().code == Code::cancelled) co_return;
@@ -51,8 +52,9 @@ Task<void> Heartbeat::run() {
     judge(outcome);
     // Not in step with the thousand others.
     const Duration interval = kInterval - 1s + runtime_.random() % 2'000 * Duration(1ms);
-    if (!co_await runtime::sleep(runtime_, outcome ? interval : pause)) co_return;
-    pause = outcome ? kFirstPause : std::min(pause * 2, kInterval);
+    if (outcome) back_off.reset();
+    const Duration pause = outcome ? interval : back_off.next(runtime_);
+    if (!co_await runtime::sleep(runtime_, pause)) co_return;
   }
 }
 

@@ -54,11 +54,11 @@ Result<> NodeAgent::connect() {
       runtime_, *api->client, metrics_,
       Heartbeat::Subject{.node = options_.node, .host = options_.host, .info = options_.info});
   api->sink = std::make_unique<client::RemoteEvents>(*api->client);
-  api->event_metrics = std::make_unique<client::EventMetrics>(metrics_);
-  api->events = std::make_unique<client::EventRecorder>(
+  api->event_metrics = std::make_unique<control::EventMetrics>(metrics_);
+  api->events = std::make_unique<control::EventRecorder>(
       runtime_, api->sink.get(),
-      client::EventSource{.component = "fairlead-agent", .host = options_.node},
-      client::EventLimits{}, *api->event_metrics);
+      control::EventSource{.component = "fairlead-agent", .host = options_.node},
+      control::EventLimits{}, *api->event_metrics);
   api->side.emplace(*api->client, *api->heartbeat, *api->events);
   api_ = std::move(api);
   return {};

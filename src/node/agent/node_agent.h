@@ -74,8 +74,8 @@ class NodeAgent {
     std::unique_ptr<client::RestClient> client;
     std::unique_ptr<Heartbeat> heartbeat;
     std::unique_ptr<client::RemoteEvents> sink;
-    std::unique_ptr<client::EventMetrics> event_metrics;
-    std::unique_ptr<client::EventRecorder> events;
+    std::unique_ptr<control::EventMetrics> event_metrics;
+    std::unique_ptr<control::EventRecorder> events;
     std::optional<ApiSide> side;
   };
   // One listener and what it serves.

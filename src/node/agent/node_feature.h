@@ -36,8 +36,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/client/event_recorder.h"
 #include "api/client/rest_client.h"
+#include "api/control/event_recorder.h"
 #include "api/resource/schema/field_error.h"
 #include "api/resource/schema/schema.h"
 #include "foundation/base/metrics.h"
@@ -59,7 +59,7 @@ struct Readiness {
 struct ApiSide {
   client::RestClient& client;
   Heartbeat& heartbeat;
-  client::EventRecorder& events;
+  control::EventRecorder& events;
 };
 
 // What the agent gives to a feature. All of it outlives the feature.

@@ -8,7 +8,7 @@
 namespace fairlead::networks {
 namespace {
 
-constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
+constexpr runtime::BackOff::Limits kRetries{.first = 200ms, .longest = 30s};
 constexpr std::size_t kBatch = 1000;
 const std::string kAudit;
 
@@ -22,7 +22,7 @@ Carrier::Carrier(runtime::Runtime& runtime, fabric::Fabric& fabric, const Networ
       metrics_(metrics),
       audit_interval_(audit_interval),
       listener_(listener),
-      work_(runtime, kRetries) {}
+      work_(runtime, {}, kRetries) {}
 
 void Carrier::allow_audits() {
   audits_allowed_ = true;
@@ -42,13 +42,14 @@ std::vector<std::string> Carrier::carried_in(fabric::Vni vni) const {
 }
 
 Task<Result<>> Carrier::open() {
-  for (Duration pause = kRetries.first;; pause = std::min(pause * 2, kRetries.longest)) {
+  runtime::BackOff back_off(kRetries);
+  for (;;) {
     const Result<> opened = co_await fabric_.open();
     if (opened) break;
     if (opened.error().code == Code::cancelled) co_return opened;
     log::warning("fabric not ready",
                  {{"fabric", fabric_.name()}, {"error", opened.error().to_string()}});
-    FL_CO_CHECKED(co_await runtime::sleep(runtime_, pause));
+    FL_CO_CHECKED(co_await back_off.pause(runtime_));
   }
   for (const fabric::Station& station : fabric_.local_stations())
     if (!station.id.empty()) carried_[station.id] = station.vni;

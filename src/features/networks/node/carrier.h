@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "features/networks/node/network_view.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/base/string_map.h"
@@ -73,8 +73,8 @@ class Carrier {
   NetworksMetrics& metrics_;
   Duration audit_interval_;
   Listener& listener_;
-  client::WorkQueue<std::string> work_;  // ids; the empty one stands for an audit
-  fabric::Desired target_;               // changes only between calls of the fabric
+  control::WorkQueue<std::string> work_;  // ids; the empty one stands for an audit
+  fabric::Desired target_;                // changes only between calls of the fabric
   std::size_t local_targets_ = 0;
   StringMap<fabric::Vni> carried_;
   bool audits_allowed_ = false;

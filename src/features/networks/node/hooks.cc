@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/client/controller.h"
+#include "api/control/loop.h"
 #include "foundation/base/log.h"
 #include "foundation/wire/utf8.h"
 
@@ -93,10 +93,9 @@ void Hooks::start(Kind kind, const std::string& uid, const std::vector<std::stri
 }
 
 Task<void> Hooks::run() {
-  std::function<Task<Result<>>(std::string)> work = [this](std::string uid) {
-    return run_jobs(std::move(uid));
-  };
-  co_await client::run_workers(runtime_, queue_, "hooks", limits_.at_once, std::move(work));
+  const auto work = [this](std::string uid) { return run_jobs(std::move(uid)); };
+  co_await control::run_workers(runtime_, queue_, {.name = "hooks", .workers = limits_.at_once},
+                                work);
 }
 
 Task<Result<>> Hooks::run_jobs(std::string uid) {

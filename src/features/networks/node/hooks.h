@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "features/networks/kinds/network_attachment.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/runtime/processes.h"
@@ -73,7 +73,7 @@ class Hooks {
   HookLimits limits_;
   Done created_;
   std::map<std::string, std::deque<Job>> jobs_;
-  client::WorkQueue<std::string> queue_;
+  control::WorkQueue<std::string> queue_;
 };
 
 }  // namespace fairlead::networks

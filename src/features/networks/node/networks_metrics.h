@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "features/networks/node/attachment.h"
 #include "features/networks/node/host_status.h"
 #include "foundation/base/metrics.h"
@@ -24,7 +24,7 @@ class NetworksMetrics {
   void fabric_call(std::string_view operation, bool ok, Duration took);
   void hook_ended(std::string_view what, int exit_status, Duration took);
 
-  client::WorkQueueFamilies queues;
+  control::WorkQueueFamilies queues;
   metrics::Gauge& local_attachments;
   metrics::Gauge& remote_attachments;
   metrics::Gauge& relevant_networks;

@@ -5,13 +5,14 @@
 #include "features/networks/kinds/node_report.h"
 #include "features/networks/node/attachment.h"
 #include "foundation/base/log.h"
+#include "foundation/runtime/back_off.h"
 
 namespace fairlead::networks {
 namespace {
 
-constexpr Duration kInterval = 1s;
-constexpr Duration kLongestInterval = 8s;  // while news keep coming
-constexpr Duration kLongestPause = 30s;    // while the API is not reached
+// While news keep coming, and while the API is not reached.
+constexpr runtime::BackOff::Limits kIntervals{.first = 1s, .longest = 8s};
+constexpr runtime::BackOff::Limits kRetries{.first = 1s, .longest = 30s};
 const client::ResourceName kReports{std::string(resource::kFairleadGroup),
                                     std::string(resource::kFairleadVersion), "nodereports", false};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
@@ -88,7 +89,8 @@ Task<Result<>> NodeReporter::look() {
 }
 
 Task<Result<std::vector<fabric::Vni>>> NodeReporter::establish() {
-  for (Duration pause = kInterval;; pause = std::min(pause * 2, kLongestPause)) {
+  runtime::BackOff back_off(kRetries);
+  for (;;) {
     const Result<Json> report = co_await find_or_make();
     if (report) {
       std::vector<fabric::Vni> networks;
@@ -102,7 +104,7 @@ Task<Result<std::vector<fabric::Vni>>> NodeReporter::establish() {
     if (report.error().code == Code::cancelled) co_return fail(report.error());
     log::warning("the NodeReport could not be made yet",
                  {{"node", node_}, {"error", report.error().to_string()}});
-    FL_CO_CHECKED(co_await runtime::sleep(runtime_, pause));
+    FL_CO_CHECKED(co_await back_off.pause(runtime_));
   }
 }
 
@@ -134,11 +136,12 @@ Task<Result<>> NodeReporter::send(AppliedVersions::Report report) {
 }
 
 Task<void> NodeReporter::run() {
-  Duration pause = kInterval;
+  runtime::BackOff interval(kIntervals), back_off(kRetries);
   for (;;) {
     AppliedVersions::Report report = applied_.report(runtime_.now());
     if (report.empty()) {
-      pause = kInterval;
+      interval.reset();
+      back_off.reset();
       if (Result<> news = co_await wait_for_news(); !news) co_return;
       continue;
     }
@@ -148,8 +151,9 @@ Task<void> NodeReporter::run() {
       log::warning("the NodeReport was not written",
                    {{"node", node_}, {"error", sent.error().to_string()}});
     }
+    if (sent) back_off.reset();
+    const Duration pause = sent ? interval.next(runtime_) : back_off.next(runtime_);
     if (Result<> slept = co_await runtime::sleep(runtime_, pause); !slept) co_return;
-    pause = std::min(pause * 2, sent ? kLongestInterval : kLongestPause);
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int kWorkers = 2;
 constexpr std::size_t kBatch = 40;
 constexpr Duration kAlone = 1min;
-constexpr client::BackoffLimits kRetries{.first = 200ms, .longest = 30s};
+constexpr runtime::BackOff::Limits kRetries{.first = 200ms, .longest = 30s};
 const client::ResourceName kAttachments{std::string(resource::kFairleadGroup),
                                         std::string(resource::kFairleadVersion),
                                         "networkattachments", true};
@@ -40,7 +40,7 @@ StatusWriter::StatusWriter(runtime::Runtime& runtime, client::RestClient& client
       metrics_(metrics),
       plan_(std::move(plan)),
       written_(std::move(written)),
-      queue_(runtime, kRetries, metrics.queues.of("status")) {}
+      queue_(runtime, metrics.queues.of("status"), kRetries) {}
 
 Task<void> StatusWriter::run() {
   runtime::Scope scope(runtime_);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/client/rest_client.h"
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "features/networks/node/attachment.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/runtime/runtime.h"
@@ -57,7 +57,7 @@ class StatusWriter {
   NetworksMetrics& metrics_;
   Plan plan_;
   Written written_;
-  client::WorkQueue<std::string> queue_;
+  control::WorkQueue<std::string> queue_;
   Instant alone_until_{};  // the server refused transactions: statuses go one by one until then
 };
 

@@ -1,4 +1,4 @@
-#include "api/client/event_correlator.h"
+#include "api/control/event_correlator.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "foundation/base/time_text.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 namespace {
 
 constexpr std::string_view kCombined = "(combined from similar events): ";
@@ -195,4 +195,4 @@ std::optional<Instant> EventCorrelator::due() {
   return due_;
 }
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control

@@ -1,4 +1,4 @@
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "foundation/runtime/manual_runtime.h"
 #include "foundation/runtime/scope.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 namespace {
 
 using runtime::ManualRuntime;
@@ -111,7 +111,7 @@ TEST(WorkQueueMetrics, FollowTheQueue) {
   ManualRuntime runtime;
   metrics::Registry registry;
   WorkQueueFamilies families(registry);
-  WorkQueue<std::string> queue(runtime, {}, families.of("things"));
+  WorkQueue<std::string> queue(runtime, families.of("things"));
   Keys taken;
   Scope scope(runtime);
   for (const char* key : {"a", "b", "a"}) queue.add(key);
@@ -141,4 +141,4 @@ TEST(WorkQueueMetrics, FollowTheQueue) {
 }
 
 }  // namespace
-}  // namespace fairlead::client
+}  // namespace fairlead::control

@@ -1,14 +1,14 @@
-#include "api/client/event_recorder.h"
+#include "api/control/event_recorder.h"
 
 #include <algorithm>
 
 #include "foundation/base/log.h"
+#include "foundation/runtime/back_off.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 namespace {
 
-constexpr Duration kFirstPause = 1s;
-constexpr Duration kLongestPause = 60s;
+constexpr runtime::BackOff::Limits kRetries{.first = 1s, .longest = 60s};
 
 Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wait(); }
 
@@ -32,7 +32,7 @@ void EventRecorder::record(const Happening& happening) {
 }
 
 Task<void> EventRecorder::run() {
-  Duration pause = kFirstPause;
+  runtime::BackOff back_off(kRetries);
   while (sink_) {
     std::optional<EventWrite> event = correlator_.next(runtime_.now());
     if (!event) {
@@ -51,15 +51,14 @@ Task<void> EventRecorder::run() {
     const Result<> written = co_await sink_->write(std::move(*event));
     if (written) {
       metrics_.written.add();
-      pause = kFirstPause;
+      back_off.reset();
       continue;
     }
     if (written.error().code == Code::cancelled) co_return;
     metrics_.failed.add();
     log::debug("an event could not be told", {{"error", written.error().to_string()}});
-    if (!co_await runtime::sleep(runtime_, pause)) co_return;
-    pause = std::min(pause * 2, kLongestPause);
+    if (!co_await back_off.pause(runtime_)) co_return;
   }
 }
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control

@@ -1,4 +1,4 @@
-#include "api/client/event_correlator.h"
+#include "api/control/event_correlator.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "foundation/base/time_text.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 namespace {
 
 const Instant kStart{1h};
@@ -186,4 +186,4 @@ TEST_F(EventCorrelatorTest, LongMessages) {
 }
 
 }  // namespace
-}  // namespace fairlead::client
+}  // namespace fairlead::control

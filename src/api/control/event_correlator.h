@@ -22,7 +22,7 @@
 #include "foundation/runtime/time.h"
 #include "foundation/wire/json.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 
 struct EventSource {
   std::string component;  // "fairlead-ipam"
@@ -128,4 +128,4 @@ class EventCorrelator {
   std::uint64_t dropped_ = 0;
 };
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control

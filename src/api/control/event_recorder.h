@@ -2,12 +2,12 @@
 // cannot be written is dropped. EventCorrelator decides which Events are written.
 #pragma once
 
-#include "api/client/event_correlator.h"
+#include "api/control/event_correlator.h"
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 
 // Where Events are written.
 class EventSink {
@@ -42,4 +42,4 @@ class EventRecorder {
   EventMetrics& metrics_;
 };
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control

@@ -7,7 +7,7 @@
 
 #include "foundation/base/metrics.h"
 
-namespace fairlead::client {
+namespace fairlead::control {
 
 // Keys that are taken and not yet done. Only here does a worker that hangs become visible.
 struct WorkInHand {
@@ -73,4 +73,4 @@ class WorkQueueFamilies {
   std::map<std::string, std::function<WorkInHand()>> in_hand_;
 };
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control

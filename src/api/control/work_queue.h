@@ -15,17 +15,13 @@
 #include <memory>
 #include <optional>
 
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "foundation/base/result.h"
+#include "foundation/runtime/back_off.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::client {
-
-struct BackoffLimits {
-  Duration first = 5ms;
-  Duration longest = 16s;
-};
+namespace fairlead::control {
 
 struct WorkQueueCounters {
   std::uint64_t adds = 0;
@@ -35,9 +31,11 @@ struct WorkQueueCounters {
 template <class Key>
 class WorkQueue {
  public:
-  explicit WorkQueue(runtime::Runtime& runtime, BackoffLimits limits = {},
-                     std::optional<WorkQueueMetrics> metrics = {})
-      : runtime_(runtime), limits_(limits), metrics_(metrics) {
+  static constexpr runtime::BackOff::Limits kRetries{.first = 5ms, .longest = 16s};
+
+  explicit WorkQueue(runtime::Runtime& runtime, std::optional<WorkQueueMetrics> metrics = {},
+                     runtime::BackOff::Limits retries = kRetries)
+      : runtime_(runtime), retries_(retries), metrics_(metrics) {
     if (metrics_) *metrics_->in_hand = [this] { return in_hand(); };
   }
   ~WorkQueue() {
@@ -69,12 +67,9 @@ class WorkQueue {
   void retry(const Key& key) {
     ++counters_.retries;
     if (metrics_) metrics_->retries->add();
-    const int failures = std::min(failures_[key]++, 40);
-    Duration delay = limits_.first;
-    for (int i = 0; i < failures && delay < limits_.longest; ++i) delay *= 2;
-    add_after(key, std::min(delay, limits_.longest));
+    add_after(key, failing_.try_emplace(key, retries_).first->second.next(runtime_));
   }
-  void forget(const Key& key) { failures_.erase(key); }
+  void forget(const Key& key) { failing_.erase(key); }
 
   // The next key; no other worker gets it until done(). Fails with unavailable after shut_down()
   // once the queue is empty, or with cancelled.
@@ -154,16 +149,16 @@ class WorkQueue {
   };
 
   runtime::Runtime& runtime_;
-  BackoffLimits limits_;
+  runtime::BackOff::Limits retries_;
   std::optional<WorkQueueMetrics> metrics_;
   std::deque<Key> queue_;
-  std::map<Key, Instant> dirty_;    // added and not yet taken, since when
-  std::map<Key, Instant> working_;  // taken and not yet done, since when
-  std::map<Key, int> failures_;
+  std::map<Key, Instant> dirty_;             // added and not yet taken, since when
+  std::map<Key, Instant> working_;           // taken and not yet done, since when
+  std::map<Key, runtime::BackOff> failing_;  // until they are forgotten
   std::map<Key, std::unique_ptr<Alarm>> alarms_;
   runtime::Signal changed_;
   WorkQueueCounters counters_;
   bool shut_down_ = false;
 };
 
-}  // namespace fairlead::client
+}  // namespace fairlead::control
