@@ -142,7 +142,7 @@ Task<void> run_node(Machine& machine, Story& story) {
   std::vector<agent::FeaturePlan> features{networks::networks_feature(
       std::move(networks.options), {.fabric = fabric, .processes = story.processes})};
   const auto told = [&story](agent::NodeAgent&) { story.agent_ready = true; };
-  const Result<> outcome = co_await program::run_agent(machine, std::move(config.agent),
+  const Result<> outcome = co_await program::run_agent(machine, std::move(options),
                                                        std::move(features), told, story.stop_agent);
   CHECK(outcome.has_value());
 }

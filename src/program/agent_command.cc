@@ -1,14 +1,15 @@
 // `fairlead agent`: file and flags → lock → features → agent → until a signal.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "features/networks/node/fabric_choice.h"
-#include "features/networks/node/networks_node.h"
 #include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
 #include "foundation/command/log_flags.h"
@@ -18,6 +19,7 @@
 #include "program/agent_config.h"
 #include "program/agent_run.h"
 #include "program/commands.h"
+#include "program/features.h"
 #include "program/lock_file.h"
 #include "program/resident_memory.h"
 
@@ -27,19 +29,17 @@ namespace {
 constexpr std::string_view kProgram = "fairlead agent";
 
 void tell_ready(const agent::NodeAgent& agent) {
+  std::string sentence;
+  std::vector<log::LogField> fields;
+  for (const auto& feature : agent.features()) {
+    agent::Summary summary = feature->summary();
+    if (!summary.sentence.empty()) sentence += ", " + summary.sentence;
+    std::ranges::move(summary.fields, std::back_inserter(fields));
+  }
   const std::optional<runtime::Endpoint> at = agent.metrics_address();
   const std::string metrics = at ? "http://" + at->to_string() + "/metrics" : "none";
-  if (const auto* networks =
-          dynamic_cast<const networks::NetworksNode*>(agent.feature("networks"))) {
-    const std::string fabric(networks->fabric_name());
-    const std::size_t attachments = networks->view().local_count();
-    const std::string sentence =
-        ", fabric " + fabric + ", " + std::to_string(attachments) + " attachments here";
-    return command::announce(
-        kProgram, sentence + ", metrics " + metrics,
-        {{"fabric", fabric}, {"attachments", attachments}, {"metrics", metrics}});
-  }
-  command::announce(kProgram, ", metrics " + metrics, {{"metrics", metrics}});
+  fields.push_back({"metrics", metrics});
+  command::announce(kProgram, sentence + ", metrics " + metrics, fields);
 }
 
 Task<Result<>> run_process(runtime::EpollRuntime& runtime, agent::AgentOptions options,
@@ -94,7 +94,7 @@ int check(const AgentFlags& flags, runtime::EpollRuntime& runtime, const AgentCo
 
 int run(const AgentFlags& flags) {
   if (flags.config_schema || flags.config_reference) {
-    const resource::Schema schema = agent::config_schema(agent_features());
+    const resource::Schema schema = agent::config_schema(node_features());
     return print(flags.config_schema
                      ? wire::encode_json_pretty(agent::config_json_schema(schema)) + "\n"
                      : agent::config_reference(schema));

@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "api/apiserver/version.h"
-#include "features/networks/node/networks_settings.h"
 #include "node/agent/node_info.h"
+#include "program/features.h"
 
 namespace fairlead::program {
 namespace {
@@ -59,8 +59,6 @@ std::string own_host_name() {
 
 }  // namespace
 
-std::vector<agent::FeatureType> agent_features() { return {networks::networks_type()}; }
-
 Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) {
   AgentConfig config;
   if (!flags.config.empty()) {
@@ -70,7 +68,7 @@ Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) 
   // Flags alone are about virtual networks.
   if (flags.config.empty() && !config.file.has("networks"))
     config.file.lay_over({{"", "networks", Json(JsonObject())}});
-  FL_TRY(config.plan, agent::plan_agent(config.file, agent_features()));
+  FL_TRY(config.plan, agent::plan_agent(config.file, node_features()));
   return config;
 }
 

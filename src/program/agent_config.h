@@ -40,9 +40,6 @@ struct AgentFlags {
   bool config_reference = false;
 };
 
-// Every feature that this program has: a line for each.
-std::vector<agent::FeatureType> agent_features();
-
 struct AgentConfig {
   agent::ConfigFile file;
   agent::AgentPlan plan;

@@ -14,7 +14,6 @@ struct ServerFlags;
 
 void add_server_command(CLI::App& app, int& exit_status);
 void add_agent_command(CLI::App& app, int& exit_status);
-void add_bench_command(CLI::App& app, int& exit_status);
 void add_why_command(CLI::App& app, int& exit_status);
 
 // Below `server`. Flags that are the server's too may stand before or after the subcommand's name.

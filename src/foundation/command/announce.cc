@@ -16,7 +16,8 @@ void warn_of(const Result<>& told) {
 
 }  // namespace
 
-void announce(std::string_view program, const std::string& sentence, log::Fields fields) {
+void announce(std::string_view program, const std::string& sentence,
+              const std::vector<log::LogField>& fields) {
   const std::string ready = std::string(program) + " ready";
   const std::string text = log::format() == log::Format::json
                                ? log::line(log::Level::info, ready, fields)

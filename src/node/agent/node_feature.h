@@ -8,9 +8,9 @@
 //              types, defaults and descriptions.
 //   plan       (FeatureType) checks its part by rules that a schema cannot say, and names each
 //              field that breaks one. Pure.
-//   check      (FeaturePlan) for `fairlead agent --check`: what its host must have for it, looked
-//   at
-//              without changing anything.
+//   check      (FeaturePlan) for `fairlead agent --check`: looks, without changing anything, at
+//   what
+//              its host must have for it.
 //   make       (FeaturePlan) from its checked configuration. Registers its metrics in
 //              context.metrics and its pages in context.pages; changes nothing on the host.
 //   run        until cancelled. A failure of the world (API, switch, peers) is not an end: it is
@@ -40,6 +40,7 @@
 #include "api/control/event_recorder.h"
 #include "api/resource/schema/field_error.h"
 #include "api/resource/schema/schema.h"
+#include "foundation/base/log.h"
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
@@ -53,6 +54,11 @@ namespace fairlead::agent {
 struct Readiness {
   bool ready = false;
   std::string reason;  // why not
+};
+
+struct Summary {
+  std::string sentence;               // "fabric vxlan, 3 attachments here"
+  std::vector<log::LogField> fields;  // the same, field by field
 };
 
 // What there is where the agent has an API.
@@ -84,6 +90,8 @@ class NodeFeature {
   virtual std::string_view name() const = 0;
   virtual Task<void> run() = 0;
   virtual Readiness readiness() const = 0;
+  // What it does at present, in words and for the log; said when the agent is ready.
+  virtual Summary summary() const { return {}; }
 
   // The kinds that why() can be asked about, as in `fairlead why KIND NAME`.
   virtual std::vector<std::string_view> kinds() const { return {}; }
@@ -103,7 +111,7 @@ struct FeaturePlan {
   std::function<void(runtime::Files&, Checklist&)> check = nullptr;
 };
 
-// A feature that this program has. The list of them is in program/agent_config.cc.
+// A feature that this program has. The list of them is in program/features.cc.
 struct FeatureType {
   std::string name;
   std::vector<resource::Field> fields;

@@ -69,6 +69,13 @@ agent::Readiness NetworksNode::readiness() const {
   return {.ready = false, .reason = "what concerns this node is not known completely yet"};
 }
 
+agent::Summary NetworksNode::summary() const {
+  const std::string fabric(fabric_.name());
+  const std::size_t attachments = view_.local_count();
+  return {.sentence = "fabric " + fabric + ", " + std::to_string(attachments) + " attachments here",
+          .fields = {{"fabric", fabric}, {"attachments", attachments}}};
+}
+
 Result<agent::Explanation> NetworksNode::why(std::string_view, std::string_view object) const {
   FL_TRY(const AttachmentName name, parse_attachment_name(object));
   const OwnAttachments::Own* own = own_.find_by_key(name.key());

@@ -91,7 +91,7 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
   // leads there.
   std::vector<std::string> unreachable() const;
 
-  std::string_view fabric_name() const { return fabric_.name(); }
+  agent::Summary summary() const override;
   const NetworkView& view() const { return view_; }
   const Informers& informers() const { return informers_; }
 

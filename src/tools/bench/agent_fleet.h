@@ -1,7 +1,7 @@
 // AgentFleet: many agents on this machine, for loads: each a node of its own, joined with a token
 // and shown to the API by its own certificate on its own connection, with the fabric `log`. They
 // run in a few processes that are forked before anything else is started here, and tell what they
-// carry on a bench::AgentBoard.
+// carry on a AgentBoard.
 //
 //   AgentFleet fleet = start(…);  // forks
 //   EpollRuntime runtime; …       // the load
@@ -18,7 +18,7 @@
 #include "foundation/runtime/runtime.h"
 #include "tools/bench/agent_board.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 
 struct FleetOptions {
   std::string kubeconfig;  // of an administrator: makes the join token, removes the Nodes
@@ -38,21 +38,21 @@ class AgentFleet {
   ~AgentFleet();
 
   const std::vector<std::string>& nodes() const { return nodes_; }
-  bench::AgentBoard& board() { return board_; }
+  AgentBoard& board() { return board_; }
 
   // Until every agent has joined and knows what it needs to. Progress goes to standard error.
   Task<Result<>> wait_ready(runtime::Runtime& runtime);
   Task<Result<>> stop(runtime::Runtime& runtime);
 
  private:
-  AgentFleet(bench::AgentBoard board, std::string folder)
+  AgentFleet(AgentBoard board, std::string folder)
       : board_(std::move(board)), folder_(std::move(folder)) {}
   Result<> reap();
 
-  bench::AgentBoard board_;
+  AgentBoard board_;
   std::string folder_;  // of the nodes' keys and certificates
   std::vector<std::string> nodes_;
   std::vector<pid_t> processes_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

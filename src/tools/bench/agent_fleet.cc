@@ -1,4 +1,4 @@
-#include "program/agent_fleet.h"
+#include "tools/bench/agent_fleet.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <random>
 
-#include "program/fleet_process.h"
+#include "tools/bench/fleet_process.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 namespace {
 
 constexpr std::size_t kMostAgents = 100'000;
@@ -38,7 +38,7 @@ Result<AgentFleet> AgentFleet::start(const FleetOptions& options) {
   if (options.agents > kMostAgents) return fail(Code::invalid, "--agents: at most 100000");
   if (options.processes < 1 || options.processes > kMostProcesses)
     return fail(Code::invalid, "--agent-processes: must be between 1 and 64");
-  FL_TRY(bench::AgentBoard board, bench::AgentBoard::make(options.attachments, options.processes));
+  FL_TRY(AgentBoard board, AgentBoard::make(options.attachments, options.processes));
   FL_TRY(std::string folder, make_folder());
   AgentFleet fleet(std::move(board), std::move(folder));
   std::random_device random;
@@ -125,4 +125,4 @@ Task<Result<>> AgentFleet::stop(runtime::Runtime& runtime) {
   co_return outcome;
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

@@ -1,18 +1,18 @@
 // `fairlead bench attachments`, alone or with agents of its own.
 #include <random>
 
-#include "program/agent_fleet.h"
-#include "program/bench_run.h"
+#include "tools/bench/agent_fleet.h"
 #include "tools/bench/attachment_load.h"
+#include "tools/bench/bench_run.h"
 #include "tools/bench/settings.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 namespace {
 
 constexpr const char* kCommand = "fairlead bench attachments";
 
 struct AttachmentFlags : BenchCommon {
-  bench::AttachmentSettings settings;
+  AttachmentSettings settings;
   std::string wait_after_create = "0s";
   std::string settle = "10s";
   std::string metrics_listen;
@@ -23,8 +23,8 @@ struct AttachmentFlags : BenchCommon {
 // The load, with the fleet that it needs around it.
 class FleetLoad {
  public:
-  FleetLoad(runtime::Runtime& runtime, const bench::Target& target,
-            bench::AttachmentSettings settings, const char* run, AgentFleet* fleet)
+  FleetLoad(runtime::Runtime& runtime, const Target& target, AttachmentSettings settings,
+            const char* run, AgentFleet* fleet)
       : runtime_(runtime),
         fleet_(fleet),
         load_(runtime, target, std::move(settings), run, fleet ? &fleet->board() : nullptr) {}
@@ -60,13 +60,13 @@ class FleetLoad {
  private:
   runtime::Runtime& runtime_;
   AgentFleet* fleet_;
-  bench::AttachmentLoad load_;
+  AttachmentLoad load_;
 };
 
-Result<bench::AttachmentSettings> read_settings(const AttachmentFlags& flags) {
-  bench::AttachmentSettings settings = flags.settings;
+Result<AttachmentSettings> read_settings(const AttachmentFlags& flags) {
+  AttachmentSettings settings = flags.settings;
   const auto read = [](const char* flag, const std::string& text, Duration& into) -> Result<> {
-    Result<Duration> duration = bench::parse_duration(text);
+    Result<Duration> duration = parse_duration(text);
     if (!duration) return fail(std::move(duration).error().context(flag));
     into = *duration;
     return {};
@@ -77,23 +77,23 @@ Result<bench::AttachmentSettings> read_settings(const AttachmentFlags& flags) {
     return fail(Code::invalid, "--node: not with --agents, which are the nodes");
   if (flags.fleet.agents != 0 && !settings.node_selector.empty())
     return fail(Code::invalid, "--node-selector: not with --agents, which are the nodes");
-  return bench::check_settings(std::move(settings));
+  return check_settings(std::move(settings));
 }
 
 // Needs no API.
-int estimate(const AttachmentFlags& flags, const bench::AttachmentSettings& settings) {
+int estimate(const AttachmentFlags& flags, const AttachmentSettings& settings) {
   std::random_device device;
   const auto random = [engine = std::mt19937_64(device())]() mutable { return engine(); };
   const std::size_t nodes = std::max(flags.fleet.agents, settings.nodes.size());
-  std::fputs(bench::estimate_text(settings, nodes, random).c_str(), stdout);
+  std::fputs(estimate_text(settings, nodes, random).c_str(), stdout);
   if (settings.sizes_csv.empty()) return command::kDone;
-  const Result<> written = bench::write_file(
-      "--sizes-csv", settings.sizes_csv, bench::sizes_csv(bench::plan_networks(settings, random)));
+  const Result<> written =
+      write_file("--sizes-csv", settings.sizes_csv, sizes_csv(plan_networks(settings, random)));
   return written ? command::kDone : command::report(kCommand, written.error());
 }
 
 int run_attachments(const AttachmentFlags& flags) {
-  Result<bench::AttachmentSettings> settings = read_settings(flags);
+  Result<AttachmentSettings> settings = read_settings(flags);
   if (!settings) return command::report(kCommand, settings.error());
   if (flags.estimate) return estimate(flags, *settings);
   std::optional<AgentFleet> fleet;
@@ -106,15 +106,15 @@ int run_attachments(const AttachmentFlags& flags) {
     fleet.emplace(std::move(*started));
     settings->nodes = fleet->nodes();
   }
-  return run_bench(kCommand, flags, std::move(settings),
-                   [&](runtime::EpollRuntime& runtime, const bench::Target& target,
-                       bench::AttachmentSettings checked,
-                       const char* run) -> Result<std::unique_ptr<FleetLoad>> {
-                     auto load = std::make_unique<FleetLoad>(runtime, target, std::move(checked),
-                                                             run, fleet ? &*fleet : nullptr);
-                     FL_CHECKED(load->serve_metrics(flags.metrics_listen));
-                     return load;
-                   });
+  return run_bench(
+      kCommand, flags, std::move(settings),
+      [&](runtime::EpollRuntime& runtime, const Target& target, AttachmentSettings checked,
+          const char* run) -> Result<std::unique_ptr<FleetLoad>> {
+        auto load = std::make_unique<FleetLoad>(runtime, target, std::move(checked), run,
+                                                fleet ? &*fleet : nullptr);
+        FL_CHECKED(load->serve_metrics(flags.metrics_listen));
+        return load;
+      });
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ void add_bench_attachments(CLI::App& bench_command, int& exit_status) {
       "attachments", "Virtual networks whose attachments come and go: time to each stage.");
   auto flags = std::make_shared<AttachmentFlags>();
   add_common_flags(*command, *flags);
-  bench::AttachmentSettings& settings = flags->settings;
+  AttachmentSettings& settings = flags->settings;
   const auto add = [command](const char* name, auto& value, const char* help) {
     return command->add_option(name, value, help)->capture_default_str();
   };
@@ -195,4 +195,4 @@ void add_bench_attachments(CLI::App& bench_command, int& exit_status) {
   command->callback([flags, &exit_status] { exit_status = run_attachments(*flags); });
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

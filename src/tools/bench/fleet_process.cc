@@ -1,4 +1,4 @@
-#include "program/fleet_process.h"
+#include "tools/bench/fleet_process.h"
 
 #include <csignal>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "node/join/join_client.h"
 #include "tools/bench/target.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 namespace {
 
 constexpr std::size_t kAtOnce = 16;  // joins, starts and removals under way
@@ -28,7 +28,7 @@ const client::ResourceName kNodes{"", "v1", "nodes", false};
 
 class FleetProcess {
  public:
-  FleetProcess(runtime::EpollRuntime& runtime, const FleetShare& share, bench::AgentBoard& board)
+  FleetProcess(runtime::EpollRuntime& runtime, const FleetShare& share, AgentBoard& board)
       : runtime_(runtime),
         share_(share),
         board_(board),
@@ -38,7 +38,7 @@ class FleetProcess {
         members_(share.nodes.size()) {}
 
   Task<Result<>> run() {
-    FL_CO_TRY(const bench::Target target, bench::load_target(runtime_.files(), share_.kubeconfig));
+    FL_CO_TRY(const Target target, load_target(runtime_.files(), share_.kubeconfig));
     FL_CO_TRY(admin_, client::RestClient::open(runtime_, target.config, {.user_agent = "bench"}));
     server_ = target.endpoint;
     FL_CO_CHECKED(co_await make_token(target.config.ca));
@@ -158,8 +158,8 @@ class FleetProcess {
 
   runtime::EpollRuntime& runtime_;
   const FleetShare& share_;
-  bench::AgentBoard& board_;
-  bench::AgentBoard::Share& mine_;
+  AgentBoard& board_;
+  AgentBoard::Share& mine_;
   runtime::EpollProcesses processes_;
   std::unique_ptr<client::RestClient> admin_;
   runtime::Endpoint server_;
@@ -170,7 +170,7 @@ class FleetProcess {
 
 }  // namespace
 
-int run_fleet_process(const FleetShare& share, bench::AgentBoard& board) {
+int run_fleet_process(const FleetShare& share, AgentBoard& board) {
   log::set_level(log::Level::warning);
   runtime::raise_descriptor_limit();
   runtime::EpollRuntime runtime({.blocking_threads = 2});
@@ -184,4 +184,4 @@ int run_fleet_process(const FleetShare& share, bench::AgentBoard& board) {
   return 1;
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

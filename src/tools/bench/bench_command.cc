@@ -1,57 +1,58 @@
+#include "tools/bench/bench_command.h"
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
-#include "program/bench_run.h"
-#include "program/commands.h"
 #include "tools/bench/api_load.h"
+#include "tools/bench/bench_run.h"
 #include "tools/bench/watch_load.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 namespace {
 
 struct BenchFlags : BenchCommon {
   std::string verb = "get";
   std::string duration = "10s";
   bool http1 = false;
-  bench::ApiSettings api;
-  bench::WatchSettings watch;
+  ApiSettings api;
+  WatchSettings watch;
 };
 
 // Of the loads that write objects of a kind.
 template <class Load, class Settings>
 auto make_object_load(std::size_t size) {
-  return [size](runtime::EpollRuntime& runtime, const bench::Target& target, Settings settings,
+  return [size](runtime::EpollRuntime& runtime, const Target& target, Settings settings,
                 const char* run) -> Result<std::unique_ptr<Load>> {
-    FL_TRY(bench::ObjectMaker objects, bench::ObjectMaker::make(settings.kind, run, size));
+    FL_TRY(ObjectMaker objects, ObjectMaker::make(settings.kind, run, size));
     return std::make_unique<Load>(runtime, target, std::move(settings), std::move(objects));
   };
 }
 
 int run_api(const BenchFlags& flags) {
   constexpr const char* kCommand = "fairlead bench api";
-  bench::ApiSettings settings = flags.api;
-  const Result<bench::Verb> verb = bench::parse_verb(flags.verb);
+  ApiSettings settings = flags.api;
+  const Result<Verb> verb = parse_verb(flags.verb);
   if (!verb) return command::report(kCommand, verb.error());
   settings.verb = *verb;
-  const Result<Duration> duration = bench::parse_duration(flags.duration);
+  const Result<Duration> duration = parse_duration(flags.duration);
   if (!duration) return command::report(kCommand, duration.error().context("--duration"));
   settings.duration = *duration;
   const std::size_t size = settings.size;
-  return run_bench(kCommand, flags, bench::check_settings(std::move(settings)),
-                   make_object_load<bench::ApiLoad, bench::ApiSettings>(size));
+  return run_bench(kCommand, flags, check_settings(std::move(settings)),
+                   make_object_load<ApiLoad, ApiSettings>(size));
 }
 
 int run_watch(const BenchFlags& flags) {
-  return run_bench("fairlead bench watch", flags, bench::check_settings(flags.watch),
-                   make_object_load<bench::WatchLoad, bench::WatchSettings>(0));
+  return run_bench("fairlead bench watch", flags, check_settings(flags.watch),
+                   make_object_load<WatchLoad, WatchSettings>(0));
 }
 
 void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, int& exit_status) {
   CLI::App* command = bench_command.add_subcommand(
       "api", "Requests over many connections: rates and latency percentiles.");
   add_common_flags(*command, *flags);
-  bench::ApiSettings& api = flags->api;
+  ApiSettings& api = flags->api;
   command->add_option("--verb", flags->verb, "create, get, list, patch, update, delete or mixed")
       ->capture_default_str();
   command->add_option("--connections", api.connections, "Each has one request under way")
@@ -62,7 +63,7 @@ void add_api(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags, 
   command->add_option("--count", api.count, "How many requests, instead of a duration")
       ->excludes(duration);
   command->add_option("--namespace", api.namespace_name, "Made if missing")->capture_default_str();
-  command->add_option("--kind", api.kind, bench::known_kinds())->capture_default_str();
+  command->add_option("--kind", api.kind, known_kinds())->capture_default_str();
   command->add_option("--size", api.size, "Bytes of payload in each object")->capture_default_str();
   command->add_option("--objects", api.objects, "How many objects to make before measuring");
   command->add_option("--rate", api.rate,
@@ -85,7 +86,7 @@ void add_watch(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags
   CLI::App* command = bench_command.add_subcommand(
       "watch", "Watchers with selectors of their own: delivery latency and cost of an event.");
   add_common_flags(*command, *flags);
-  bench::WatchSettings& watch = flags->watch;
+  WatchSettings& watch = flags->watch;
   command->add_option("--watchers", watch.watchers, "Watchers that match nothing that is written")
       ->capture_default_str();
   command->add_option("--matching", watch.matching, "Further watchers, which share the events")
@@ -102,7 +103,7 @@ void add_watch(CLI::App& bench_command, const std::shared_ptr<BenchFlags>& flags
                       "HTTP/2 connections for the watchers; default: one for every 200");
   command->add_option("--namespace", watch.namespace_name, "Made if missing")
       ->capture_default_str();
-  command->add_option("--kind", watch.kind, bench::known_kinds())->capture_default_str();
+  command->add_option("--kind", watch.kind, known_kinds())->capture_default_str();
   command->add_option("--server-pid", watch.server_pid,
                       "Process of the server, here: its CPU time per event is told");
   command->add_flag("--keep", watch.keep, "Leave the objects and the namespace");
@@ -132,4 +133,4 @@ void add_bench_command(CLI::App& app, int& exit_status) {
   add_bench_attachments(*command, exit_status);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

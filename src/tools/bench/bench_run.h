@@ -17,7 +17,7 @@
 #include "foundation/wire/json.h"
 #include "tools/bench/target.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 
 struct BenchCommon {
   std::string kubeconfig;
@@ -80,7 +80,7 @@ int run_bench(const char* command, const BenchCommon& flags, Result<Settings> se
   runtime::EpollRuntime runtime;
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
     return command::report(command, caught.error());
-  const Result<bench::Target> target = bench::load_target(runtime.files(), path);
+  const Result<Target> target = load_target(runtime.files(), path);
   if (!target) return command::report(command, target.error());
   char run[32];
   std::snprintf(run, sizeof run, "b%08x", static_cast<unsigned>(runtime.random()));
@@ -98,4 +98,4 @@ inline void add_common_flags(CLI::App& command, BenchCommon& flags) {
 
 void add_bench_attachments(CLI::App& bench_command, int& exit_status);
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench

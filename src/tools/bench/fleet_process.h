@@ -7,7 +7,7 @@
 
 #include "tools/bench/agent_board.h"
 
-namespace fairlead::program {
+namespace fairlead::bench {
 
 struct FleetShare {
   std::string kubeconfig;
@@ -18,6 +18,6 @@ struct FleetShare {
 };
 
 // The whole life of the process; gives its exit status. Ends at SIGTERM.
-int run_fleet_process(const FleetShare& share, bench::AgentBoard& board);
+int run_fleet_process(const FleetShare& share, AgentBoard& board);
 
-}  // namespace fairlead::program
+}  // namespace fairlead::bench
