@@ -304,6 +304,8 @@ Task<Result<>> ServerProgram::run() {
       surroundings_.tell_ready(url_, opened_->description);
       co_await wait_for_end();
       co_await stop_serving();
+    } else {
+      co_await server_->stop(Duration::zero());  // listeners that were made before one failed
     }
     co_await scope_.close();
   }
