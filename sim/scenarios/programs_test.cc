@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "api/apiserver/join_service.h"
+#include "api/client/join_tokens.h"
 #include "api/client/rest_client.h"
 #include "api/identity/authority.h"
 #include "api/identity/join.h"
@@ -32,7 +32,6 @@
 namespace fairlead::sim {
 namespace {
 
-const client::ResourceName kSecrets{"", "v1", "secrets", true};
 const client::ResourceName kEvents{"", "v1", "events", true};
 const client::ResourceName kSubnets{"fairlead.dev", "v1alpha1", "subnets", true};
 const client::ResourceName kAttachments{"fairlead.dev", "v1alpha1", "networkattachments", true};
@@ -186,13 +185,9 @@ Json attachment(const std::string& name) {
 }
 
 void make_join_token(Story& story, client::RestClient& api) {
-  const auto ca = must(identity::Certificate::parse_pem(story.server_file("pki/ca.crt")));
+  const client::NewJoinToken wanted{.life = kDay, .description = "for the story"};
   const identity::JoinToken token =
-      identity::JoinToken::make([&story] { return story.admin.random(); }, ca.key_pin());
-  const identity::JoinTokenRecord record =
-      identity::make_record(token, story.now() + kDay, "for the story");
-  must(ask(story, api.create(kSecrets, std::string(apiserver::kJoinTokenNamespace),
-                             apiserver::encode_join_token_secret(record))));
+      must(ask(story, client::create_join_token(api, story.server_file("pki/ca.crt"), wanted)));
   story.join_token = token.to_string();
 }
 

@@ -12,7 +12,9 @@
 #include "features/networks/node/fabric_choice.h"
 #include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
+#include "foundation/command/lock_file.h"
 #include "foundation/command/log_flags.h"
+#include "foundation/command/resident_memory.h"
 #include "foundation/runtime/epoll_processes.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
@@ -20,8 +22,6 @@
 #include "program/agent_run.h"
 #include "program/commands.h"
 #include "program/features.h"
-#include "program/lock_file.h"
-#include "program/resident_memory.h"
 
 namespace fairlead::program {
 namespace {
@@ -49,7 +49,7 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, agent::AgentOptions o
   runtime::Scope scope(runtime);
   scope.spawn(command::ask_at_signals(runtime, stop));
   options.processes = &processes;
-  options.give_back_memory = give_back_memory;
+  options.give_back_memory = command::give_back_memory;
   Result<> outcome = co_await run_agent(
       runtime, std::move(options), std::move(features),
       [](const agent::NodeAgent& agent) { tell_ready(agent); }, stop);
@@ -108,8 +108,8 @@ int run(const AgentFlags& flags) {
   if (flags.check) return check(flags, runtime, *config);
   Result<agent::AgentOptions> options = read_options(*config, runtime.files());
   if (!options) return report_config(flags, options.error());
-  const Result<LockFile> lock =
-      LockFile::take(agent::lock_path(settings, options->node), "another agent of this node");
+  const Result<command::LockFile> lock = command::LockFile::take(
+      agent::lock_path(settings, options->node), "another agent of this node");
   if (!lock) return command::report_failure(kProgram, lock.error().context("--lock-file"));
   if (options->admin_socket) {
     std::error_code ignored;  // listening tells what is wrong

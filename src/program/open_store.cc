@@ -5,11 +5,11 @@
 #include "api/identity/authority.h"
 #include "api/store/data_directory.h"
 #include "api/store/etcd/etcd_store.h"
+#include "api/store/etcd/seen_revision.h"
 #include "api/store/measured_store.h"
 #include "api/store/memory_store.h"
 #include "api/store/sqlite/sqlite_store.h"
 #include "foundation/base/log.h"
-#include "program/seen_revision.h"
 
 namespace fairlead::program {
 namespace {
@@ -17,12 +17,12 @@ namespace {
 Task<void> nothing_to_close() { co_return; }
 Task<void> nothing_to_keep() { co_return; }
 
-Task<void> close_etcd(store::EtcdStore& store, std::shared_ptr<SeenRevision> seen) {
+Task<void> close_etcd(store::EtcdStore& store, std::shared_ptr<store::SeenRevision> seen) {
   const Result<> written = co_await seen->write(store.seen());
   if (!written) log::warning("revision not kept", {{"error", written.error().to_string()}});
 }
 
-Task<void> keep_seen(store::EtcdStore& store, std::shared_ptr<SeenRevision> seen) {
+Task<void> keep_seen(store::EtcdStore& store, std::shared_ptr<store::SeenRevision> seen) {
   std::function<store::Revision()> newest = [&store] { return store.seen(); };
   co_await seen->keep(std::move(newest));
 }
@@ -96,7 +96,7 @@ Result<OpenedStore> open_etcd(runtime::Runtime& runtime, const ServerConfig& con
     FL_TRY(options.tls, etcd_tls(runtime.files(), config.flags));
   }
   FL_TRY(store::DataDirectory folder, store::DataDirectory::open(config.flags.data));
-  auto kept = std::make_shared<SeenRevision>(runtime, config.flags.data);
+  auto kept = std::make_shared<store::SeenRevision>(runtime, config.flags.data);
   FL_TRY(const store::Revision seen_here, kept->read());
   options.seen = std::max(seen, seen_here);
   auto etcd = std::make_unique<store::EtcdStore>(runtime, std::move(options));

@@ -5,10 +5,10 @@
 
 #include "foundation/command/announce.h"
 #include "foundation/command/log_flags.h"
+#include "foundation/command/resident_memory.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/scope.h"
 #include "program/commands.h"
-#include "program/resident_memory.h"
 #include "program/server_config.h"
 #include "program/server_program.h"
 
@@ -31,7 +31,7 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, const ServerConfig& c
                               " on " + url + ", store " + store + ", kubeconfig " + kubeconfig,
                               {{"url", url}, {"store", store}, {"kubeconfig", kubeconfig}});
           },
-      .give_back_memory = give_back_memory};
+      .give_back_memory = command::give_back_memory};
   Result<> outcome = co_await run_server(runtime, config, std::move(surroundings), stop);
   co_await scope.close();
   co_return outcome;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/apiserver/api_server.h"
+#include "api/apiserver/audit_file.h"
 #include "api/backup/backup_service.h"
 #include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
@@ -18,7 +19,6 @@
 #include "foundation/http/server_metrics.h"
 #include "foundation/runtime/scope.h"
 #include "foundation/runtime/timed_wait.h"
-#include "program/audit_file.h"
 #include "program/build_info.h"
 #include "program/features.h"
 #include "program/server_addresses.h"
@@ -118,7 +118,7 @@ class ServerProgram {
   std::unique_ptr<ServerIdentity> identity_;
   std::optional<identity::RoleAuthorizer> roles_;
   std::optional<identity::UnionAuthorizer> authorizer_;
-  std::unique_ptr<AuditFile> audit_;
+  std::unique_ptr<apiserver::AuditFile> audit_;
   std::optional<apiserver::ApiServer> api_;
   std::optional<backup::BackupService> backup_;
   std::optional<control::WorkQueueFamilies> queues_;
@@ -196,7 +196,7 @@ Result<> ServerProgram::make_api() {
     return {};
   });
   if (!config_.flags.audit_log.empty()) {
-    FL_TRY(audit_, AuditFile::open(config_.flags.audit_log));
+    FL_TRY(audit_, apiserver::AuditFile::open(config_.flags.audit_log));
     api_->set_audit({config_.audit_level, [this](std::string line) { audit_->append(line); }});
   }
   server_.emplace(runtime_, *api_, config_.limits);

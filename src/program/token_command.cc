@@ -6,15 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "api/apiserver/join_service.h"
 #include "api/client/admin_access.h"
+#include "api/client/join_tokens.h"
 #include "api/client/rest_client.h"
+#include "foundation/base/duration_text.h"
 #include "foundation/base/time_text.h"
 #include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "program/commands.h"
 #include "program/server_config.h"
-#include "program/time_to_live.h"
 
 namespace fairlead::program {
 namespace {
@@ -28,53 +28,33 @@ struct TokenFlags {
   std::string id;
 };
 
-const client::ResourceName kSecrets{"", "v1", "secrets", true};
-
-Task<Result<std::vector<identity::JoinTokenRecord>>> list_tokens(client::RestClient& api) {
-  const client::ListQuery query{.namespace_name = std::string(apiserver::kJoinTokenNamespace),
-                                .field_selector = "type=" + std::string(apiserver::kJoinTokenType)};
-  FL_CO_TRY(const client::ListResult listed, co_await api.list(kSecrets, query));
-  std::vector<identity::JoinTokenRecord> records;
-  for (const Json& secret : listed.items)
-    if (Result<identity::JoinTokenRecord> record = apiserver::decode_join_token_secret(secret))
-      records.push_back(std::move(*record));
-  co_return records;
-}
-
-Task<Result<>> remove_token(client::RestClient& api, std::string id) {
-  co_return co_await api.remove(kSecrets, std::string(apiserver::kJoinTokenNamespace),
-                                apiserver::join_token_secret_name(id));
+// "0": without end.
+Result<std::optional<Duration>> life_of(const TokenFlags& flags) {
+  constexpr Duration kLongest = 24h * 3650;
+  if (flags.ttl == "0") return std::nullopt;
+  const Result<Duration> life = parse_duration(flags.ttl);
+  if (!life || *life <= Duration::zero() || *life > kLongest)
+    return fail(Code::invalid, "--ttl " + flags.ttl +
+                                   ": must look like 90s, 30m, 24h or 7d and be at most 3650d, or "
+                                   "be 0 for no end");
+  return *life;
 }
 
 Task<Result<>> create_token(client::RestClient& api, const TokenFlags& flags, std::string ca) {
-  FL_CO_TRY(const std::optional<Duration> ttl, parse_ttl(flags.ttl));
-  FL_CO_TRY(const identity::Certificate authority, identity::Certificate::parse_pem(ca));
-  runtime::Runtime& runtime = api.runtime();
-  const WallTime now = runtime.wall_now();
-  // Those that have expired are of no use to anybody; this is the moment to forget them.
-  FL_CO_TRY(const std::vector<identity::JoinTokenRecord> known, co_await list_tokens(api));
-  for (const identity::JoinTokenRecord& record : known) {
-    if (!record.expires || now < *record.expires) continue;
-    const Result<> removed = co_await remove_token(api, record.id);
-    if (!removed && removed.error().code != Code::not_found) co_return removed;
-  }
-
-  const identity::JoinToken token =
-      identity::JoinToken::make([&runtime] { return runtime.random(); }, authority.key_pin());
-  std::optional<WallTime> expires;
-  if (ttl) expires = now + *ttl;
-  identity::JoinTokenRecord record = identity::make_record(token, expires, flags.description);
-  record.node = flags.node;
-  record.replaces_nodes = flags.replace;
-  Json secret = apiserver::encode_join_token_secret(record);
-  FL_CO_CHECKED(co_await api.create(kSecrets, std::string(apiserver::kJoinTokenNamespace),
-                                    std::move(secret)));
+  FL_CO_TRY(const std::optional<Duration> life, life_of(flags));
+  client::NewJoinToken wanted{.life = life,
+                              .node = flags.node,
+                              .description = flags.description,
+                              .replaces_nodes = flags.replace};
+  FL_CO_TRY(const identity::JoinToken token,
+            co_await client::create_join_token(api, std::move(ca), std::move(wanted)));
   std::printf("%s\n", token.to_string().c_str());
   co_return Result<>{};
 }
 
 Task<Result<>> show_tokens(client::RestClient& api) {
-  FL_CO_TRY(const std::vector<identity::JoinTokenRecord> records, co_await list_tokens(api));
+  FL_CO_TRY(const std::vector<identity::JoinTokenRecord> records,
+            co_await client::list_join_tokens(api));
   const WallTime now = api.runtime().wall_now();
   std::string text = fmt::format("{:<8}{:<22}{:<24}{:<10}{}\n", "ID", "EXPIRES", "NODE", "REPLACES",
                                  "DESCRIPTION");
@@ -93,7 +73,7 @@ Task<Result<>> show_tokens(client::RestClient& api) {
 enum class Action { create, list, remove };
 
 Result<> check_flags(const TokenFlags& flags) {
-  FL_CHECKED(parse_ttl(flags.ttl));
+  FL_CHECKED(life_of(flags));
   if (!flags.node.empty() && !identity::is_node_name(flags.node))
     return fail(Code::invalid, "--node " + flags.node + ": is not a valid node name");
   return {};
@@ -111,9 +91,7 @@ Task<Result<>> carry_out(runtime::Runtime& runtime, Action action, const TokenFl
   } else if (action == Action::list) {
     outcome = co_await show_tokens(*api);
   } else {
-    outcome = co_await remove_token(*api, flags.id);
-    if (!outcome && outcome.error().code == Code::not_found)
-      outcome = fail(Code::not_found, "there is no join token " + flags.id);
+    outcome = co_await client::remove_join_token(*api, flags.id);
   }
   api->close();
   co_return outcome;

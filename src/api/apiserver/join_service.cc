@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "foundation/base/encoding.h"
+#include "api/identity/join_token_secret.h"
 #include "foundation/base/log.h"
 
 namespace fairlead::apiserver {
@@ -40,29 +40,6 @@ Json registered(Json node, const JoinGrant& grant) {
 }
 
 }  // namespace
-
-std::string join_token_secret_name(std::string_view id) { return "join-token-" + std::string(id); }
-
-Json encode_join_token_secret(const JoinTokenRecord& record) {
-  const std::string text = wire::encode_json(identity::encode_record(record));
-  return JsonObject{{"apiVersion", "v1"},
-                    {"kind", "Secret"},
-                    {"metadata", JsonObject{{"name", join_token_secret_name(record.id)},
-                                            {"namespace", kJoinTokenNamespace}}},
-                    {"type", kJoinTokenType},
-                    {"data", JsonObject{{"record", encode_base64(text)}}}};
-}
-
-Result<JoinTokenRecord> decode_join_token_secret(const Json& secret) {
-  if (wire::find_string(secret, "type") != kJoinTokenType)
-    return fail(Code::invalid, "the Secret is no join token");
-  FL_TRY(const std::string text, decode_base64(wire::find_string(secret, "data.record")));
-  FL_TRY(const wire::ParsedJson parsed, wire::parse_json(text));
-  FL_TRY(JoinTokenRecord record, identity::decode_record(parsed.value));
-  if (wire::find_string(secret, "metadata.name") != join_token_secret_name(record.id))
-    return fail(Code::invalid, "the Secret's name is not that of its join token");
-  return record;
-}
 
 JoinService::JoinService(Parts parts, JoinOptions options)
     : parts_(parts),
@@ -134,10 +111,10 @@ bool JoinService::has_right_token(const Result<JoinRequest>& wanted) const {
 std::vector<JoinTokenRecord> JoinService::find_token(const JoinRequest& wanted) const {
   const Result<identity::JoinToken> token = identity::JoinToken::parse(wanted.token);
   if (!token) return {};
-  const watchcache::ObjectRef secret = parts_.cache.of(secrets_).find(
-      watchcache::object_key(secrets_, kJoinTokenNamespace, join_token_secret_name(token->id)));
+  const watchcache::ObjectRef secret = parts_.cache.of(secrets_).find(watchcache::object_key(
+      secrets_, identity::kJoinTokenNamespace, identity::join_token_secret_name(token->id)));
   if (!secret) return {};
-  Result<JoinTokenRecord> record = decode_join_token_secret(secret->decode());
+  Result<JoinTokenRecord> record = identity::decode_join_token_secret(secret->decode());
   if (!record) {
     log::warning("join token not readable",
                  {{"secret", secret->name}, {"error", record.error().message}});

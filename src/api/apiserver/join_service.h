@@ -1,9 +1,6 @@
 // JoinService: the server's side of `fairlead join` (api/identity/join.h). Its paths need no
-// credentials: the proof is in the request, a join token, or in the connection's certificate.
-//
-// Join tokens are Secrets in kube-system, so that every server of a cluster knows them, and an
-// administrator can see and delete them with kubectl. They hold a digest of the token, never the
-// token itself: a copy of the store is not enough to join.
+// credentials: the proof is in the request, a join token (api/identity/join_token_secret.h), or in
+// the connection's certificate.
 #pragma once
 
 #include <optional>
@@ -17,13 +14,6 @@
 #include "foundation/http/token_bucket.h"
 
 namespace fairlead::apiserver {
-
-inline constexpr std::string_view kJoinTokenNamespace = "kube-system";
-inline constexpr std::string_view kJoinTokenType = "fairlead.dev/join-token";
-std::string join_token_secret_name(std::string_view id);
-Json encode_join_token_secret(const identity::JoinTokenRecord& record);
-// Fails with invalid if the Secret is not a join token.
-Result<identity::JoinTokenRecord> decode_join_token_secret(const Json& secret);
 
 struct JoinOptions {
   // Token buckets, one for joins with a valid token and one, as large, for all attempts without;

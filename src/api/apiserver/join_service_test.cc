@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/apiserver/test_server.h"
+#include "api/identity/join_token_secret.h"
 #include "api/identity/test_support.h"
 
 namespace fairlead::apiserver {
@@ -40,7 +41,8 @@ struct Cluster {
     const JoinToken made = JoinToken::make(random, authority->ca().certificate.key_pin());
     JoinTokenRecord record = identity::make_record(made, kNow + kDay);
     change(record);
-    server.create("/api/v1/namespaces/kube-system/secrets", encode_join_token_secret(record));
+    server.create("/api/v1/namespaces/kube-system/secrets",
+                  identity::encode_join_token_secret(record));
     return made.to_string();
   }
   std::unique_ptr<TestExchange> join(std::string token, std::string node, const PrivateKey& key,
@@ -169,21 +171,21 @@ TEST(JoinService, BoundsAttempts) {
 TEST(JoinService, TokensAreKeptAsDigests) {
   const JoinToken token = JoinToken::make(seeded(5));
   const JoinTokenRecord record = identity::make_record(token, kNow + kDay, "for tests");
-  Json secret = encode_join_token_secret(record);
+  Json secret = identity::encode_join_token_secret(record);
   const Json text = secret;
   EXPECT_EQ(wire::encode_json(text).find(token.secret), std::string::npos);
-  const auto read = decode_join_token_secret(secret);
+  const auto read = identity::decode_join_token_secret(secret);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->id, token.id);
   EXPECT_EQ(read->description, "for tests");
   wire::find(secret, "metadata")->get_object()["name"] = "join-token-other0";
-  EXPECT_FALSE(decode_join_token_secret(secret));
+  EXPECT_FALSE(identity::decode_join_token_secret(secret));
   secret = text;
   secret.get_object()["type"] = "Opaque";
-  EXPECT_FALSE(decode_join_token_secret(secret));
+  EXPECT_FALSE(identity::decode_join_token_secret(secret));
   secret = text;
   wire::find(secret, "data")->get_object()["record"] = "!";
-  EXPECT_FALSE(decode_join_token_secret(secret));
+  EXPECT_FALSE(identity::decode_join_token_secret(secret));
 }
 
 }  // namespace

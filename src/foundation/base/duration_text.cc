@@ -16,6 +16,7 @@ Result<Duration> unit_of(std::string_view unit) {
   if (unit == "s" || unit.empty()) return 1s;
   if (unit == "m") return 1min;
   if (unit == "h") return 1h;
+  if (unit == "d") return 24h;
   return fail(Code::invalid, "unknown unit \"" + std::string(unit) + "\"");
 }
 
@@ -25,7 +26,8 @@ Result<Duration> parse_duration(std::string_view text) {
   Duration sum{0};
   std::string_view rest = text;
   const auto refuse = [&] {
-    return fail(Code::invalid, "\"" + std::string(text) + "\" is no duration (10s, 1m30s, 250ms)");
+    return fail(Code::invalid,
+                "\"" + std::string(text) + "\" is no duration (10s, 1m30s, 250ms, 7d)");
   };
   do {
     std::uint32_t number = 0;
@@ -34,7 +36,7 @@ Result<Duration> parse_duration(std::string_view text) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     const std::size_t unit_end = std::min(rest.find_first_of("0123456789"), rest.size());
     const Result<Duration> unit = unit_of(rest.substr(0, unit_end));
-    if (!unit || number > 1'000'000) return refuse();
+    if (!unit || number > (Duration::max() - sum) / *unit) return refuse();
     rest.remove_prefix(unit_end);
     sum += *unit * number;
   } while (!rest.empty());

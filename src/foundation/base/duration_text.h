@@ -8,7 +8,7 @@
 
 namespace fairlead {
 
-// "10s", "1m30s", "250ms", or plain seconds.
+// "10s", "1m30s", "250ms", "24h", "7d", or plain seconds.
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
 }  // namespace fairlead

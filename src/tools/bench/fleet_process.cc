@@ -3,8 +3,8 @@
 #include <csignal>
 #include <memory>
 
-#include "api/apiserver/join_service.h"
 #include "api/apiserver/version.h"
+#include "api/client/join_tokens.h"
 #include "api/client/rest_client.h"
 #include "features/networks/node/networks_node.h"
 #include "foundation/base/log.h"
@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t kAtOnce = 16;  // joins, starts and removals under way
 constexpr Duration kTellInterval = 50ms;
 constexpr std::uint32_t kHosts = 0x6440'0000;  // 100.64.0.0: tunnel ends that nobody sends to
-const client::ResourceName kSecrets{"", "v1", "secrets", true};
 const client::ResourceName kNodes{"", "v1", "nodes", false};
 
 class FleetProcess {
@@ -60,16 +59,11 @@ class FleetProcess {
   };
 
   Task<Result<>> make_token(std::string ca) {
-    FL_CO_TRY(const identity::Certificate authority, identity::Certificate::parse_pem(ca));
-    const identity::JoinToken token =
-        identity::JoinToken::make([this] { return runtime_.random(); }, authority.key_pin());
-    const identity::JoinTokenRecord record =
-        identity::make_record(token, runtime_.wall_now() + 1h, "fairlead bench");
+    client::NewJoinToken wanted{.life = 1h, .description = "fairlead bench"};
+    FL_CO_TRY(const identity::JoinToken token,
+              co_await client::create_join_token(*admin_, std::move(ca), std::move(wanted)));
     token_ = token.to_string();
-    token_id_ = record.id;
-    Json secret = apiserver::encode_join_token_secret(record);
-    FL_CO_CHECKED(co_await admin_->create(kSecrets, std::string(apiserver::kJoinTokenNamespace),
-                                          std::move(secret)));
+    token_id_ = token.id;
     co_return Result<>{};
   }
 
@@ -149,9 +143,7 @@ class FleetProcess {
   Task<void> clean_up() {
     const Result<> removed = co_await for_each(&FleetProcess::remove);
     if (!removed) log::warning("Nodes left behind", {{"error", removed.error().to_string()}});
-    const Result<> forgotten =
-        co_await admin_->remove(kSecrets, std::string(apiserver::kJoinTokenNamespace),
-                                apiserver::join_token_secret_name(token_id_));
+    const Result<> forgotten = co_await client::remove_join_token(*admin_, token_id_);
     if (!forgotten)
       log::warning("join token left behind", {{"error", forgotten.error().to_string()}});
   }

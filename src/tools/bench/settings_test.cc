@@ -5,16 +5,6 @@
 namespace fairlead::bench {
 namespace {
 
-// Durations are written as kubectl's flags write them, or as plain seconds.
-TEST(Settings, Durations) {
-  EXPECT_EQ(*parse_duration("10s"), 10s);
-  EXPECT_EQ(*parse_duration("1m30s"), 90s);
-  EXPECT_EQ(*parse_duration("250ms"), 250ms);
-  EXPECT_EQ(*parse_duration("7"), 7s);
-  for (const char* bad : {"", "s", "10x", "-5s", "10s s", "99999999999s"})
-    EXPECT_FALSE(parse_duration(bad)) << bad;
-}
-
 // Every verb's name leads back to it.
 TEST(Settings, VerbsByName) {
   for (const Verb verb :

@@ -12,7 +12,7 @@
 #include "foundation/base/result.h"
 #include "foundation/runtime/runtime.h"
 
-namespace fairlead::program {
+namespace fairlead::store {
 
 class SeenRevision {
  public:
@@ -20,15 +20,15 @@ class SeenRevision {
       : runtime_(runtime), path_(folder + "/etcd-revision") {}
 
   // What was kept last, 0 if nothing was. Fails if the file is not one of ours.
-  Result<store::Revision> read();
+  Result<Revision> read();
   // Writes it now and then, if it has changed, until cancelled.
-  Task<void> keep(std::function<store::Revision()> seen);
-  Task<Result<>> write(store::Revision seen);
+  Task<void> keep(std::function<Revision()> seen);
+  Task<Result<>> write(Revision seen);
 
  private:
   runtime::Runtime& runtime_;
   std::string path_;
-  store::Revision kept_ = 0;
+  Revision kept_ = 0;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::store

@@ -1,4 +1,4 @@
-#include "program/lock_file.h"
+#include "foundation/command/lock_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace fairlead::program {
+namespace fairlead::command {
 namespace {
 
 std::string holder_of(int fd) {
@@ -46,4 +46,4 @@ LockFile::~LockFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -7,7 +7,7 @@
 
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
+namespace fairlead::apiserver {
 
 class AuditFile {
  public:
@@ -24,4 +24,4 @@ class AuditFile {
   bool complained_ = false;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::apiserver

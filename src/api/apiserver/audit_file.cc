@@ -1,4 +1,4 @@
-#include "program/audit_file.h"
+#include "api/apiserver/audit_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 
 #include "foundation/base/log.h"
 
-namespace fairlead::program {
+namespace fairlead::apiserver {
 
 Result<std::unique_ptr<AuditFile>> AuditFile::open(const std::string& path) {
   if (path == "-") return std::unique_ptr<AuditFile>(new AuditFile(::dup(STDOUT_FILENO), path));
@@ -35,4 +35,4 @@ void AuditFile::append(std::string_view line) {
   }
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::apiserver

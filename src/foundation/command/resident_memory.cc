@@ -1,4 +1,4 @@
-#include "program/resident_memory.h"
+#include "foundation/command/resident_memory.h"
 
 #include <link.h>
 #include <malloc.h>
@@ -19,7 +19,7 @@ const char* malloc_conf = "narenas:1,dirty_decay_ms:5000,muzzy_decay_ms:0";
 }
 // NOLINTEND(readability-identifier-naming)
 
-namespace fairlead::program {
+namespace fairlead::command {
 namespace {
 
 constexpr const char* kPurgeAllArenas = "arena.4096.purge";
@@ -51,4 +51,4 @@ void give_back_memory() {
   ::dl_iterate_phdr(drop_unwritten_parts, nullptr);
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

@@ -7,7 +7,7 @@
 
 #include "foundation/base/result.h"
 
-namespace fairlead::program {
+namespace fairlead::command {
 
 class LockFile {
  public:
@@ -23,4 +23,4 @@ class LockFile {
   int fd_;
 };
 
-}  // namespace fairlead::program
+}  // namespace fairlead::command

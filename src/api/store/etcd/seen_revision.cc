@@ -1,20 +1,20 @@
-#include "program/seen_revision.h"
+#include "api/store/etcd/seen_revision.h"
 
 #include <charconv>
 #include <utility>
 
 #include "foundation/base/log.h"
 
-namespace fairlead::program {
+namespace fairlead::store {
 namespace {
 
 constexpr Duration kInterval = 5s;
 
 }  // namespace
 
-Result<store::Revision> SeenRevision::read() {
+Result<Revision> SeenRevision::read() {
   const Result<std::string> text = runtime_.files().read(path_);
-  if (!text && text.error().code == Code::not_found) return store::Revision{0};
+  if (!text && text.error().code == Code::not_found) return Revision{0};
   if (!text) return fail(text.error());
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), kept_);
   if (error != std::errc() || std::string_view(end, text->data() + text->size()) != "\n")
@@ -24,14 +24,14 @@ Result<store::Revision> SeenRevision::read() {
   return kept_;
 }
 
-Task<void> SeenRevision::keep(std::function<store::Revision()> seen) {
+Task<void> SeenRevision::keep(std::function<Revision()> seen) {
   while (co_await runtime::sleep(runtime_, kInterval)) {
     const Result<> written = co_await write(seen());
     if (!written) log::warning("revision not kept", {{"error", written.error().to_string()}});
   }
 }
 
-Task<Result<>> SeenRevision::write(store::Revision seen) {
+Task<Result<>> SeenRevision::write(Revision seen) {
   if (seen <= kept_) co_return Result<>{};
   auto work = [&files = runtime_.files(), path = path_, text = std::to_string(seen) + "\n"] {
     return files.write_atomically(path, text, 0600);
@@ -41,4 +41,4 @@ Task<Result<>> SeenRevision::write(store::Revision seen) {
   co_return Result<>{};
 }
 
-}  // namespace fairlead::program
+}  // namespace fairlead::store
