@@ -1,11 +1,9 @@
 #include "program/agent_config.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cctype>
 
 #include "api/apiserver/version.h"
+#include "foundation/command/host_name.h"
 #include "node/agent/node_info.h"
 #include "program/features.h"
 
@@ -49,14 +47,6 @@ std::vector<agent::FlagValue> flag_values(const AgentFlags& flags) {
           {"--hooks-at-once", "networks.hooks.atOnce", json_of(flags.hooks_at_once)}};
 }
 
-std::string own_host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return {};
-  std::string text = name;
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 }  // namespace
 
 Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) {
@@ -75,7 +65,7 @@ Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) 
 Result<agent::AgentOptions> read_options(const AgentConfig& config, runtime::Files& files) {
   const std::vector<agent::FeaturePlan>& features = config.plan.features;
   FL_TRY(agent::AgentOptions options,
-         agent::agent_options(config.file, config.plan.settings, files, own_host_name()));
+         agent::agent_options(config.file, config.plan.settings, files, command::own_host_name()));
   const bool all_need_api = std::ranges::all_of(features, &agent::FeaturePlan::needs_api);
   if (!options.api && !features.empty() && all_need_api)
     return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given: " +

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/identity/kubeconfig.h"
+#include "api/identity/kubeconfig_file.h"
 #include "program/server_config.h"
 
 namespace fairlead::program {
@@ -19,11 +19,7 @@ Result<identity::ClientConfig> read_config(runtime::Runtime& runtime,
                                            const std::string& kubeconfig) {
   const auto read = [&runtime](const std::string& path) { return runtime.files().read(path); };
   if (kubeconfig == kInCluster) return identity::in_cluster_config(environment, read);
-  FL_TRY(const std::string text, read(kubeconfig));
-  FL_TRY(const identity::Kubeconfig parsed, identity::parse_kubeconfig(text));
-  const std::size_t slash = kubeconfig.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : kubeconfig.substr(0, slash);
-  return identity::resolve(parsed, "", folder, read);
+  return identity::read_kubeconfig(kubeconfig, read);
 }
 
 }  // namespace

@@ -1,26 +1,17 @@
-// The store that --store names, ready for use, and what is specific to each: closing, compaction,
-// figures for /metrics.
+// The store that --store names, ready for use, with its figures for /metrics.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
-#include "api/store/store.h"
+#include "api/store/opened_store.h"
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/runtime.h"
 #include "program/server_config.h"
 
 namespace fairlead::program {
 
-struct OpenedStore {
-  std::unique_ptr<store::Store> store;
-  std::string description;  // "sqlite:DIR"
-  std::function<Task<void>()> close;
-  std::function<Task<Result<>>()> compact;  // called once a period: keeps one to two periods
-  std::function<Task<void>()> keep;         // runs beside the server until cancelled
-  std::shared_ptr<void> folder_lock;  // held for stores that do not lock the folder themselves
-};
+using store::OpenedStore;
 
 // A store that nobody else uses, and that needs no closing.
 OpenedStore used_alone(std::unique_ptr<store::Store> store, std::string description);

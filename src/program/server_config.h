@@ -8,6 +8,7 @@
 
 #include "api/apiserver/audit_log.h"
 #include "api/delegation/agent_tokens.h"
+#include "api/store/opened_store.h"
 #include "foundation/base/result.h"
 #include "foundation/command/log_flags.h"
 #include "foundation/http/server.h"
@@ -56,11 +57,7 @@ struct ServerFlags {
 // --host-kubeconfig for a server that runs in a pod of the host cluster.
 inline constexpr std::string_view kInCluster = "in-cluster";
 
-struct StoreChoice {
-  enum class Kind { sqlite, etcd, memory };
-  Kind kind = Kind::sqlite;
-  std::string location;  // sqlite: the folder; etcd: the member URLs
-};
+using store::StoreChoice;
 
 // A network namespace by name, and an address in it.
 struct ElsewhereEndpoint {

@@ -1,9 +1,8 @@
 #include "node/agent/credentials.h"
 
-#include <filesystem>
-
 #include "api/client/server_url.h"
 #include "api/identity/certificate.h"
+#include "api/identity/kubeconfig_file.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
 #include "node/join/join_client.h"
@@ -15,10 +14,8 @@ namespace {
 constexpr Duration kInterval = 1h;
 
 Result<identity::ClientConfig> read_kubeconfig(runtime::Files& files, const std::string& path) {
-  const auto read = [&files](const std::string& name) { return files.read(name); };
-  FL_TRY(const std::string text, read(path));
-  FL_TRY(const identity::Kubeconfig parsed, identity::parse_kubeconfig(text));
-  return identity::resolve(parsed, "", std::filesystem::path(path).parent_path().string(), read);
+  return identity::read_kubeconfig(path,
+                                   [&files](const std::string& name) { return files.read(name); });
 }
 
 // What `fairlead join` left in its folder: who we are, and every server it was told of.

@@ -1,15 +1,13 @@
 #include "node/join/join_command.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <cstdio>
 #include <memory>
 
 #include "foundation/base/time_text.h"
-#include "foundation/runtime/epoll_runtime.h"
 #include "foundation/command/exit_status.h"
+#include "foundation/command/host_name.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "node/join/join_client.h"
 
 namespace fairlead::join {
@@ -23,20 +21,11 @@ struct JoinFlags {
   bool renew = false;
 };
 
-std::string own_host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return {};
-  std::string text = name;
-  for (char& character : text)
-    character = static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
-  return text;
-}
-
 Result<JoinPlan> check_flags(const JoinFlags& flags) {
   JoinPlan plan{.servers = {},
                 .token = flags.token,
                 .node = flags.node,
-                .default_node = own_host_name(),
+                .default_node = command::own_host_name(),
                 .folder = flags.data,
                 .renew = flags.renew};
   if (plan.folder.empty()) return fail(Code::invalid, "--data: a folder must be given");

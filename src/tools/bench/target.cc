@@ -3,18 +3,14 @@
 #include <utility>
 
 #include "api/client/server_url.h"
+#include "api/identity/kubeconfig_file.h"
 
 namespace fairlead::bench {
 
 Result<Target> load_target(runtime::Files& files, const std::string& path) {
-  FL_TRY(const std::string text, files.read(path));
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
   const auto read = [&files](const std::string& file) { return files.read(file); };
   Target target;
-  Result<identity::Kubeconfig> parsed = identity::parse_kubeconfig(text);
-  if (!parsed) return fail(std::move(parsed).error().context(path));
-  Result<identity::ClientConfig> config = identity::resolve(*parsed, "", folder, read);
+  Result<identity::ClientConfig> config = identity::read_kubeconfig(path, read);
   if (!config) return fail(std::move(config).error().context(path));
   target.config = std::move(*config);
   FL_TRY(client::ServerUrl url, client::parse_server_url(target.config.server));
