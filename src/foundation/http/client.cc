@@ -4,6 +4,7 @@
 #include <list>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "foundation/http/gunzip_stream.h"
 #include "foundation/http/http1_client.h"
@@ -11,6 +12,7 @@
 #include "foundation/http/outgoing_request.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/scope.h"
+#include "foundation/runtime/single_flight.h"
 
 namespace fairlead::http {
 namespace {
@@ -49,7 +51,8 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
       : runtime_(runtime),
         options_(std::move(options)),
         authority_(authority_of(options_)),
-        scope_(runtime) {}
+        scope_(runtime),
+        establishing_(runtime) {}
 
   // These hold the State they run on: a Client may go away before they end.
   static Task<Result<Response>> send(std::shared_ptr<State> self, Request request);
@@ -66,7 +69,7 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
                                                           std::uint64_t only_on = 0);
   Task<Result<std::shared_ptr<Http1Client>>> take_http1();
   Task<Result<>> establish();
-  Task<void> establish_once();
+  Task<Result<>> establish_once();
   Task<Result<std::unique_ptr<runtime::Stream>>> dial();
   std::shared_ptr<const runtime::TlsCredentials> credentials();
   void install_http2(std::unique_ptr<runtime::Stream> stream);
@@ -91,10 +94,9 @@ class Client::State final : public Http1Home, public std::enable_shared_from_thi
   std::set<const Http1Client*> outdated_;  // of the busy ones: they take no further request
   std::size_t http1_connecting_ = 0;
 
-  bool establishing_ = false;
-  std::optional<Error> establish_error_;
   runtime::Signal changed_;
   runtime::Scope scope_;
+  runtime::SingleFlight<std::monostate, void> establishing_;
 };
 
 std::shared_ptr<const runtime::TlsCredentials> Client::State::credentials() {
@@ -154,33 +156,22 @@ void Client::State::lost_http2(const Http2Client* connection, const Error& why) 
     preferred_ = (preferred_ + 1) % options_.endpoints.size();
 }
 
-Task<void> Client::State::establish_once() {
-  Result<std::unique_ptr<runtime::Stream>> stream = co_await dial();
-  establishing_ = false;
-  if (!stream) {
-    establish_error_ = stream.error();
-  } else if (closed_) {
-    establish_error_ = Error{Code::unavailable, "client closed"};
-  } else if (options_.http2_prior_knowledge || (*stream)->peer().alpn == "h2") {
-    install_http2(std::move(*stream));
+Task<Result<>> Client::State::establish_once() {
+  FL_CO_TRY(std::unique_ptr<runtime::Stream> stream, co_await dial());
+  if (closed_) co_return fail(Code::unavailable, "client closed");
+  if (options_.http2_prior_knowledge || stream->peer().alpn == "h2") {
+    install_http2(std::move(stream));
   } else {
     http1_ = true;
-    park(std::make_shared<Http1Client>(runtime_, std::move(*stream)));
+    park(std::make_shared<Http1Client>(runtime_, std::move(stream)));
   }
   changed_.notify();
+  co_return Result<>{};
 }
 
 // One attempt, shared by everyone who waits for a connection now.
 Task<Result<>> Client::State::establish() {
-  if (!std::exchange(establishing_, true)) {
-    establish_error_.reset();
-    scope_.spawn(establish_once());
-  }
-  while (establishing_) {
-    FL_CO_CHECKED(co_await changed_.wait());
-  }
-  if (establish_error_) co_return fail(*establish_error_);
-  co_return Result<>{};
+  return establishing_.ask({}, [this] { return establish_once(); });
 }
 
 void Client::State::park(std::shared_ptr<Http1Client> connection) {
@@ -327,6 +318,7 @@ void Client::State::close() {
   idle_.clear();
   busy_.clear();
   scope_.cancel();
+  establishing_.cancel();
   changed_.notify();
 }
 

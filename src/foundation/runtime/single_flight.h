@@ -43,6 +43,9 @@ class SingleFlight {
  public:
   explicit SingleFlight(Executor& executor) : scope_(executor) {}
 
+  // Ends every call, for an owner that closes: they fail with cancelled, and so do later ones.
+  void cancel() { scope_.cancel(); }
+
   bool under_way(const Key& key) const { return calls_.contains(key); }
   std::size_t size() const { return calls_.size(); }
 

@@ -111,5 +111,16 @@ TEST(SingleFlight, ItsCallsGoWithIt) {
   EXPECT_EQ(callers.size(), 0u);
 }
 
+// An owner that closes ends what is under way, for everybody.
+TEST_F(SingleFlightTest, CancelEndsEveryCall) {
+  for (const char* key : {"a", "a", "b"}) ask(key);
+  flight.cancel();
+  runtime.settle();
+  EXPECT_EQ(told.size(), 3u);
+  EXPECT_EQ(flight.size(), 0u);
+  ask("c");
+  EXPECT_EQ(told.size(), 4u);
+}
+
 }  // namespace
 }  // namespace fairlead::runtime
