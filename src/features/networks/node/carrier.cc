@@ -60,27 +60,23 @@ Task<void> Carrier::run() {
   const Result<> opened = co_await open();
   if (!opened) co_return;
   runtime::Scope scope(runtime_);
-  scope.spawn(audit_regularly());
+  scope.spawn(control::every(runtime_, audit_interval_, [this] { return ask_for_audit(); }));
   scope.spawn(audit_when_disturbed());
-  for (;;) {
-    const Result<std::string> first = co_await work_.take();
-    if (!first) break;
-    std::vector<std::string> keys{*first};
-    while (keys.size() < kBatch) {
-      const std::optional<std::string> next = work_.try_take();
-      if (!next) break;
-      keys.push_back(*next);
-    }
-    std::vector<std::string> ids;
-    for (const std::string& key : keys)
-      if (key != kAudit) ids.push_back(key);
-    const bool audit_due = ids.size() < keys.size();
-    if (!ids.empty()) co_await apply(std::move(ids));
-    if (audit_due && audits_allowed_) co_await audit();
-    for (const std::string& key : keys) work_.done(key);
-    count();
-  }
+  co_await control::run_batches<std::string>(
+      runtime_, work_, {.name = "carrier", .batch = kBatch},
+      [this](control::Batch<std::string>& batch) { return work(batch); });
   co_await scope.close();
+}
+
+// What failed is retried by failed(), because an audit finds failures outside the batch, too.
+Task<void> Carrier::work(control::Batch<std::string>& batch) {
+  std::vector<std::string> ids;
+  for (const std::string& key : batch.keys())
+    if (key != kAudit) ids.push_back(key);
+  const bool audit_due = ids.size() < batch.keys().size();
+  if (!ids.empty()) co_await apply(std::move(ids));
+  if (audit_due && audits_allowed_) co_await audit();
+  count();
 }
 
 Task<void> Carrier::apply(std::vector<std::string> ids) {
@@ -171,12 +167,9 @@ Task<void> Carrier::audit() {
   listener_.audited(clean);
 }
 
-Task<void> Carrier::audit_regularly() {
-  for (;;) {
-    const Result<> slept = co_await runtime::sleep(runtime_, audit_interval_);
-    if (!slept) co_return;
-    work_.add(kAudit);
-  }
+Task<void> Carrier::ask_for_audit() {
+  work_.add(kAudit);
+  co_return;
 }
 
 Task<void> Carrier::audit_when_disturbed() {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "api/control/work_queue.h"
+#include "api/control/loop.h"
 #include "features/networks/node/network_view.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/base/string_map.h"
@@ -59,9 +59,10 @@ class Carrier {
 
  private:
   Task<Result<>> open();
+  Task<void> work(control::Batch<std::string>& batch);
   Task<void> apply(std::vector<std::string> ids);
   Task<void> audit();
-  Task<void> audit_regularly();
+  Task<void> ask_for_audit();
   Task<void> audit_when_disturbed();
   void failed(const fabric::Outcome& outcome);
   void set_target(const std::string& id, const fabric::Station* station);

@@ -1,8 +1,5 @@
 #include "features/networks/node/status_writer.h"
 
-#include "foundation/base/log.h"
-#include "foundation/runtime/scope.h"
-
 namespace fairlead::networks {
 namespace {
 
@@ -43,30 +40,24 @@ StatusWriter::StatusWriter(runtime::Runtime& runtime, client::RestClient& client
       queue_(runtime, metrics.queues.of("status"), kRetries) {}
 
 Task<void> StatusWriter::run() {
-  runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  co_await scope.join();
+  co_await control::run_batches<std::string>(
+      runtime_, queue_, {.name = "status", .workers = kWorkers, .batch = kBatch},
+      [this](Batch& batch) { return work(batch); });
 }
 
-Task<void> StatusWriter::work() {
-  for (;;) {
-    Result<std::string> first = co_await queue_.take();
-    if (!first) co_return;
-    std::vector<Item> items;
-    for (std::optional<std::string> uid = std::move(*first); uid;) {
-      if (std::optional<StatusWrite> write = plan_(*uid)) {
-        items.push_back({std::move(*uid), std::move(*write)});
-      } else {
-        queue_.forget(*uid);
-        queue_.done(*uid);
-      }
-      uid = items.size() < kBatch ? queue_.try_take() : std::nullopt;
+Task<void> StatusWriter::work(Batch& batch) {
+  std::vector<Item> items;
+  for (const std::string& uid : batch.keys()) {
+    if (std::optional<StatusWrite> write = plan_(uid)) {
+      items.push_back({uid, std::move(*write)});
+    } else {
+      batch.finish(uid, {});
     }
-    co_await write_all(std::move(items));
   }
+  co_await write_all(batch, std::move(items));
 }
 
-Task<void> StatusWriter::write_all(std::vector<Item> items) {
+Task<void> StatusWriter::write_all(Batch& batch, std::vector<Item> items) {
   if (items.size() > 1 && runtime_.now() >= alone_until_) {
     const Instant start = runtime_.now();
     const Result<Json> result = co_await write_together(items);
@@ -74,20 +65,20 @@ Task<void> StatusWriter::write_all(std::vector<Item> items) {
     if (objects && objects->is_array() && objects->get_array().size() == items.size()) {
       for (std::size_t i = 0; i < items.size(); ++i) {
         written_(objects->get_array()[i]);
-        finish(items[i], {}, "ok", start);
+        finish(batch, items[i], {}, "ok", start);
       }
       co_return;
     }
     // A refusal may be about one of them, or about transactions.
     const Code code = result ? Code::unsupported : result.error().code;
     if (is_about_the_server(code)) {
-      for (const Item& item : items) finish(item, fail(result.error()), "err", start);
+      for (const Item& item : items) finish(batch, item, fail(result.error()), "err", start);
       co_return;
     }
     if (code == Code::unsupported || code == Code::forbidden)
       alone_until_ = runtime_.now() + kAlone;
   }
-  for (Item& item : items) co_await write_alone(std::move(item));
+  for (Item& item : items) co_await write_alone(batch, std::move(item));
 }
 
 Task<Result<Json>> StatusWriter::write_together(const std::vector<Item>& items) {
@@ -96,7 +87,7 @@ Task<Result<Json>> StatusWriter::write_together(const std::vector<Item>& items) 
   co_return co_await client_.transact(std::move(operations));
 }
 
-Task<void> StatusWriter::write_alone(Item item) {
+Task<void> StatusWriter::write_alone(Batch& batch, Item item) {
   const Attachment& subject = item.write.subject;
   const Instant start = runtime_.now();
   const Result<Json> written = co_await client_.patch(
@@ -104,29 +95,23 @@ Task<void> StatusWriter::write_alone(Item item) {
       client::PatchKind::merge, std::move(item.write.patch), "status");
   if (written) {
     written_(*written);
-    finish(item, {}, "ok", start);
+    finish(batch, item, {}, "ok", start);
   } else if (written.error().code == Code::not_found) {
-    finish(item, {}, "nf", start);  // deleted: its informer says so, too
+    finish(batch, item, {}, "nf", start);  // deleted: its informer says so, too
   } else {
     // A conflict is another object of the same name, about which the informer has not said anything
     // yet.
-    finish(item, fail(written.error()), "err", start);
+    finish(batch, item, fail(written.error()), "err", start);
   }
 }
 
-void StatusWriter::finish(const Item& item, const Result<>& outcome, std::string_view told,
-                          Instant start) {
-  if (outcome) {
-    queue_.forget(item.uid);
-  } else if (outcome.error().code != Code::cancelled) {
-    log::warning("a status will be written later",
-                 {{"attachment", item.write.subject.key}, {"error", outcome.error().to_string()}});
-    queue_.retry(item.uid);
-  }
+void StatusWriter::finish(Batch& batch, const Item& item, const Result<>& outcome,
+                          std::string_view told, Instant start) {
   if (outcome || outcome.error().code != Code::cancelled)
     metrics_.status_written(item.write.subject, item.write.news, told, runtime_.now() - start,
                             runtime_.wall_now());
-  queue_.done(item.uid);
+  if (outcome) return batch.finish(item.uid, {});
+  batch.finish(item.uid, fail(outcome.error().context("status of " + item.write.subject.key)));
 }
 
 }  // namespace fairlead::networks

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/client/rest_client.h"
-#include "api/control/work_queue.h"
+#include "api/control/loop.h"
 #include "features/networks/node/attachment.h"
 #include "features/networks/node/networks_metrics.h"
 #include "foundation/runtime/runtime.h"
@@ -46,11 +46,13 @@ class StatusWriter {
     std::string uid;
     StatusWrite write;
   };
-  Task<void> work();
-  Task<void> write_all(std::vector<Item> items);
+  using Batch = control::Batch<std::string>;
+  Task<void> work(Batch& batch);
+  Task<void> write_all(Batch& batch, std::vector<Item> items);
   Task<Result<Json>> write_together(const std::vector<Item>& items);
-  Task<void> write_alone(Item item);
-  void finish(const Item& item, const Result<>& outcome, std::string_view told, Instant start);
+  Task<void> write_alone(Batch& batch, Item item);
+  void finish(Batch& batch, const Item& item, const Result<>& outcome, std::string_view told,
+              Instant start);
 
   runtime::Runtime& runtime_;
   client::RestClient& client_;
