@@ -1,5 +1,6 @@
-// The subcommands of `fairlead`. Each adds itself with its flags and examples, and runs when
-// chosen; `exit_status` is what the process then ends with.
+// The subcommands of `fairlead` that are mains of this folder; those of join, lab and bench are in
+// the folders of that name. Each adds itself with its flags and examples, and runs when chosen;
+// `exit_status` is what the process then ends with.
 #pragma once
 
 #include <memory>

@@ -10,6 +10,7 @@
 // Admissions hold from construction on, so that nothing is admitted unchecked before run().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
