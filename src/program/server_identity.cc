@@ -1,5 +1,6 @@
 #include "program/server_identity.h"
 
+#include "api/control/loop.h"
 #include "api/identity/kubeconfig.h"
 #include "api/identity/token.h"
 #include "foundation/base/log.h"
@@ -145,17 +146,18 @@ Result<> ServerIdentity::write_kubeconfig(const std::string& server_url) {
 }
 
 Task<void> ServerIdentity::maintain() {
-  for (;;) {
-    const Result<> slept = co_await runtime::sleep(runtime_, kMaintainInterval);
-    if (!slept) co_return;
-    const auto maintained = authority_->maintain(runtime_.wall_now());
-    if (!maintained) {
-      log::error("certificates could not be renewed", {{"error", maintained.error().to_string()}});
-    } else if (maintained->server_renewed || maintained->server_reloaded) {
-      log::info("server certificate replaced", {{"renewed", maintained->server_renewed},
-                                                {"reloaded", maintained->server_reloaded}});
-    }
+  co_await control::every(runtime_, kMaintainInterval, [this] { return maintain_once(); });
+}
+
+Task<void> ServerIdentity::maintain_once() {
+  const auto maintained = authority_->maintain(runtime_.wall_now());
+  if (!maintained) {
+    log::error("certificates could not be renewed", {{"error", maintained.error().to_string()}});
+  } else if (maintained->server_renewed || maintained->server_reloaded) {
+    log::info("server certificate replaced",
+              {{"renewed", maintained->server_renewed}, {"reloaded", maintained->server_reloaded}});
   }
+  co_return;
 }
 
 }  // namespace fairlead::program

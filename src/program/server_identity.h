@@ -45,6 +45,7 @@ class ServerIdentity {
   Result<> make_authenticator(const ServerConfig& config,
                               identity::X509Authenticator::NodeRegistered node_registered,
                               FurtherAuthenticators further);
+  Task<void> maintain_once();
   Result<std::string> read_flag_file(const std::string& path, std::string_view flag);
 
   runtime::Runtime& runtime_;

@@ -8,6 +8,7 @@
 #include "api/apiserver/api_server.h"
 #include "api/apiserver/audit_file.h"
 #include "api/backup/backup_service.h"
+#include "api/control/loop.h"
 #include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
 #include "api/controllers/node_lifecycle.h"
@@ -102,8 +103,8 @@ class ServerProgram {
   Task<void> stop_serving();
 
   Task<void> follow_store();
-  Task<void> compact_now_and_then();
-  Task<void> give_back_now_and_then();
+  Task<void> compact();
+  Task<void> give_back_memory();
 
   runtime::Runtime& runtime_;
   const ServerConfig& config_;
@@ -143,19 +144,15 @@ Task<void> ServerProgram::follow_store() {
   stop_.ask();
 }
 
-Task<void> ServerProgram::compact_now_and_then() {
-  for (;;) {
-    const Result<> slept = co_await runtime::sleep(runtime_, kCompactInterval);
-    if (!slept) co_return;
-    const Result<> compacted = co_await opened_->compact();
-    if (!compacted)
-      log::warning("history not compacted", {{"error", compacted.error().to_string()}});
-  }
+Task<void> ServerProgram::compact() {
+  const Result<> compacted = co_await opened_->compact();
+  if (!compacted) log::warning("history not compacted", {{"error", compacted.error().to_string()}});
 }
 
 // Starting, and nodes that join by the hundred, need much that serving does not.
-Task<void> ServerProgram::give_back_now_and_then() {
-  while (co_await runtime::sleep(runtime_, kGiveBackInterval)) surroundings_.give_back_memory();
+Task<void> ServerProgram::give_back_memory() {
+  surroundings_.give_back_memory();
+  co_return;
 }
 
 Result<> ServerProgram::make_api() {
@@ -253,9 +250,9 @@ Result<> ServerProgram::listen() {
 
 void ServerProgram::start_loops() {
   scope_.spawn(identity_->maintain());
-  scope_.spawn(compact_now_and_then());
+  scope_.spawn(control::every(runtime_, kCompactInterval, [this] { return compact(); }));
   scope_.spawn(opened_->keep());
-  scope_.spawn(give_back_now_and_then());
+  scope_.spawn(control::every(runtime_, kGiveBackInterval, [this] { return give_back_memory(); }));
   for (const auto& feature : features_) scope_.spawn(feature->run());
   scope_.spawn(node_events_->run());
   scope_.spawn(lifecycle_->run());

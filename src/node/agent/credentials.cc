@@ -1,6 +1,7 @@
 #include "node/agent/credentials.h"
 
 #include "api/client/server_url.h"
+#include "api/control/loop.h"
 #include "api/identity/certificate.h"
 #include "api/identity/kubeconfig_file.h"
 #include "foundation/base/log.h"
@@ -74,25 +75,31 @@ void check_credentials(runtime::Files& files, const CredentialFiles& from, WallT
   }
 }
 
+namespace {
+
+Task<void> renew_and_read(runtime::Runtime& runtime, client::RestClient& client,
+                          const CredentialFiles& from) {
+  if (!from.join_dir.empty()) {
+    join::JoinClient renewal(runtime, {.folder = from.join_dir}, [](const std::string& text) {
+      log::info("renewal", {{"told", text}});
+    });
+    const Result<join::JoinOutcome> outcome = co_await renewal.run();
+    if (!outcome) log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
+  }
+  const Result<ApiAccess> access = read_access(runtime.files(), from);
+  if (access) {
+    client.use_credentials(access->config);
+  } else {
+    log::warning("credentials not read again", {{"error", access.error().to_string()}});
+  }
+}
+
+}  // namespace
+
 Task<void> keep_credentials(runtime::Runtime& runtime, client::RestClient& client,
                             CredentialFiles from) {
-  for (;;) {
-    if (Result<> slept = co_await runtime::sleep(runtime, kInterval); !slept) co_return;
-    if (!from.join_dir.empty()) {
-      join::JoinClient renewal(runtime, {.folder = from.join_dir}, [](const std::string& text) {
-        log::info("renewal", {{"told", text}});
-      });
-      const Result<join::JoinOutcome> outcome = co_await renewal.run();
-      if (!outcome)
-        log::warning("certificate not renewed", {{"error", outcome.error().to_string()}});
-    }
-    const Result<ApiAccess> access = read_access(runtime.files(), from);
-    if (access) {
-      client.use_credentials(access->config);
-    } else {
-      log::warning("credentials not read again", {{"error", access.error().to_string()}});
-    }
-  }
+  co_await control::every(runtime, kInterval,
+                          [&] { return renew_and_read(runtime, client, from); });
 }
 
 }  // namespace fairlead::agent
