@@ -80,15 +80,17 @@ std::string_view counter_name(fl_fence_counter counter) {
   return kNames[counter];
 }
 
-KernelFence::KernelFence(FencePrograms programs, DeadlineTable deadlines, Attachments attachments)
-    : programs_(std::move(programs)),
+KernelFence::KernelFence(BpfFileSystem bpf, FencePrograms programs, DeadlineTable deadlines,
+                         Attachments attachments)
+    : bpf_(std::move(bpf)),
+      programs_(std::move(programs)),
       deadlines_(std::move(deadlines)),
       attachments_(std::move(attachments)) {}
 
 Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
   FL_CHECKED(check_time_namespace());
-  FL_TRY(const std::string place, find_bpf_file_system(options.bpf_file_system));
-  FL_TRY(const std::string folder, pin_folder(place));
+  FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
   FL_CHECKED(make_folder(folder));
   FL_TRY(FencePrograms programs, FencePrograms::load(folder));
   Attachments attachments(options.mechanism.value_or(best_mechanism()), folder);
@@ -100,8 +102,8 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
     FL_CHECKED(programs.pin(folder));
   }
   FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
-  return std::unique_ptr<KernelFence>(
-      new KernelFence(std::move(programs), std::move(deadlines), std::move(attachments)));
+  return std::unique_ptr<KernelFence>(new KernelFence(
+      std::move(bpf), std::move(programs), std::move(deadlines), std::move(attachments)));
 }
 
 Result<bool> KernelFence::restore_programs(std::uint32_t ifindex) {
@@ -250,8 +252,9 @@ Result<FenceCounters> KernelFence::counters() const {
 }
 
 Result<> KernelFence::dismantle(const Options& options) {
-  FL_TRY(const std::string place, find_bpf_file_system(options.bpf_file_system));
-  FL_TRY(const std::string folder, pin_folder(place));
+  quiet_libbpf();
+  FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
   const Descriptor guarded(bpf_obj_get(pin_of(folder, kGuarded).c_str()));
   std::vector<std::uint32_t> interfaces;
   std::uint32_t ifindex = 0;

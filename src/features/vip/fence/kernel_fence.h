@@ -20,6 +20,7 @@
 #include "features/vip/fence/attachments.h"
 #include "features/vip/fence/fence.h"
 #include "features/vip/fence/fence_maps.h"
+#include "features/vip/fence/pins.h"
 #include "features/vip/fence/programs.h"
 #include "features/vip/fence/shutter.h"
 
@@ -69,11 +70,13 @@ class KernelFence final : public Fence {
     std::string interface;
   };
 
-  KernelFence(FencePrograms programs, DeadlineTable deadlines, Attachments attachments);
+  KernelFence(BpfFileSystem bpf, FencePrograms programs, DeadlineTable deadlines,
+              Attachments attachments);
   Result<std::uint32_t> place(const Ip& vip, std::uint32_t ifindex);
   Result<std::uint32_t> free_slot() const;
   Result<bool> restore_programs(std::uint32_t ifindex);
 
+  BpfFileSystem bpf_;  // the attachments' folder is reached through it
   FencePrograms programs_;
   DeadlineTable deadlines_;
   Attachments attachments_;

@@ -5,32 +5,38 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
-#include "features/vip/fence/descriptor.h"
 #include "foundation/runtime/network_namespace.h"
 
 namespace fairlead::vip {
 namespace {
 
 constexpr const char* kUsual = "/sys/fs/bpf";
-constexpr const char* kOfFirstProcess = "/proc/1/root/sys/fs/bpf";
+// Processes of the host's mount namespace. The second, a thread of the kernel, is there whatever
+// the first one is.
+constexpr const char* kHostMounts[] = {"/proc/1/ns/mnt", "/proc/2/ns/mnt"};
 // The inodes of the namespaces that the kernel starts with are fixed (linux/proc_ns.h).
 constexpr ino_t kFirstProcessNamespace = 0xEFFFFFFC;
 constexpr ino_t kFirstTimeNamespace = 0xEFFFFFFA;
 
-bool is_bpf_file_system(const std::string& path) {
+bool is_bpf_file_system(int fd) {
   struct statfs facts{};
-  return ::statfs(path.c_str(), &facts) == 0 &&
+  return ::fstatfs(fd, &facts) == 0 &&
          static_cast<std::uint32_t>(facts.f_type) == static_cast<std::uint32_t>(BPF_FS_MAGIC);
 }
+
+// Async-signal-safe.
+int open_folder(const char* path) { return ::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC); }
 
 bool in_namespace(const char* which, ino_t inode) {
   struct stat facts{};
@@ -38,25 +44,49 @@ bool in_namespace(const char* which, ino_t inode) {
          facts.st_ino == inode;
 }
 
-// In a child, because entering a mount namespace is for processes without threads. It does nothing
-// between fork and _exit that needs more than system calls.
-Result<> mount_for_first_process() {
-  const Descriptor mounts(::open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC));
-  if (!mounts) return fail(errno_error("open /proc/1/ns/mnt"));
-  const pid_t child = ::fork();
-  if (child < 0) return fail(errno_error("fork"));
+// What the child of open_in_mount_namespace does: system calls only. Returns a descriptor or
+// -errno.
+int enter_and_open(int mounts) {
+  if (::setns(mounts, CLONE_NEWNS) != 0) return -errno;
+  int root = open_folder(kUsual);
+  if (root < 0) return -errno;
+  if (is_bpf_file_system(root)) return root;
+  ::close(root);
+  if (::mount("bpf", kUsual, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=700") != 0)
+    return -errno;
+  root = open_folder(kUsual);
+  return root < 0 ? -errno : root;
+}
+
+// Opens the BPF file system of another mount namespace, in a child that shares our descriptors,
+// because entering a mount namespace is for processes without threads.
+Result<Descriptor> open_in_mount_namespace(const Descriptor& mounts) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error("open a pipe"));
+  const Descriptor reading(ends[0]);
+  const Descriptor writing(ends[1]);
+  const auto child = static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0));
+  if (child < 0) return fail(errno_error("start a process"));
   if (child == 0) {
-    if (::setns(mounts.get(), CLONE_NEWNS) != 0) ::_exit(errno);
-    if (::mount("bpf", kUsual, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=700") != 0)
-      ::_exit(errno);
-    ::_exit(0);
+    const int opened = enter_and_open(mounts.get());
+    ::_exit(::write(ends[1], &opened, sizeof(opened)) == sizeof(opened) ? 0 : 1);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return fail(errno_error("mount -t bpf bpf /sys/fs/bpf on the host",
-                          WIFEXITED(status) ? WEXITSTATUS(status) : EINTR));
+  int opened = -EIO;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
+      ::read(ends[0], &opened, sizeof(opened)) != sizeof(opened))
+    opened = -EIO;
+  if (opened < 0) return fail(errno_error("mount -t bpf bpf /sys/fs/bpf on the host", -opened));
+  return Descriptor(opened);
+}
+
+Descriptor open_host_mounts() {
+  if (!in_namespace("pid", kFirstProcessNamespace)) return {};
+  for (const char* path : kHostMounts)
+    if (Descriptor mounts(::open(path, O_RDONLY | O_CLOEXEC)); mounts) return mounts;
+  return {};
 }
 
 // Whether a mount got here by propagation from another mount namespace, from /proc/self/mountinfo:
@@ -78,18 +108,18 @@ bool is_propagated(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> find_bpf_file_system(const std::string& path) {
+Result<BpfFileSystem> BpfFileSystem::find(const std::string& path) {
   if (!path.empty()) {
-    if (is_bpf_file_system(path)) return path;
+    Descriptor named(open_folder(path.c_str()));
+    if (named && is_bpf_file_system(named.get())) return BpfFileSystem(std::move(named));
     return fail(Code::unsupported, path + " is not a BPF file system");
   }
-  if (in_namespace("pid", kFirstProcessNamespace) && ::access(kOfFirstProcess, X_OK) == 0) {
-    if (!is_bpf_file_system(kOfFirstProcess)) {
-      FL_CHECKED(mount_for_first_process());
-    }
-    if (is_bpf_file_system(kOfFirstProcess)) return kOfFirstProcess;
+  if (const Descriptor mounts = open_host_mounts(); mounts) {
+    FL_TRY(Descriptor root, open_in_mount_namespace(mounts));
+    return BpfFileSystem(std::move(root));
   }
-  if (!is_bpf_file_system(kUsual))
+  Descriptor here(open_folder(kUsual));
+  if (!here || !is_bpf_file_system(here.get()))
     return fail(Code::unsupported,
                 "no BPF file system at /sys/fs/bpf: mount it on the host (mount -t bpf bpf "
                 "/sys/fs/bpf) and, for a container, into it with mount propagation");
@@ -98,12 +128,12 @@ Result<std::string> find_bpf_file_system(const std::string& path) {
                 "the BPF file system at /sys/fs/bpf belongs to this container alone and would "
                 "vanish with it: use the host's process namespace, or mount the host's /sys/fs/bpf "
                 "with mount propagation (HostToContainer), or name its path");
-  return kUsual;
+  return BpfFileSystem(std::move(here));
 }
 
-Result<std::string> pin_folder(const std::string& bpf_file_system) {
+Result<std::string> BpfFileSystem::fence_folder() const {
   FL_TRY(const std::uint64_t cookie, runtime::network_namespace_cookie());
-  return bpf_file_system + "/fairlead/vip-" + std::to_string(cookie);
+  return "/proc/self/fd/" + std::to_string(root_.get()) + "/fairlead/vip-" + std::to_string(cookie);
 }
 
 Result<> make_folder(const std::string& folder) {

@@ -12,20 +12,29 @@
 
 #include <string>
 
+#include "features/vip/fence/descriptor.h"
 #include "foundation/base/result.h"
 
 namespace fairlead::vip {
 
-// The BPF file system to pin in. In the host's process namespace it is that of process 1, mounted
-// if it is not; in a container it is the host's, mounted into it with propagation. `path`, if not
-// empty, is taken as it is, as long as it is a BPF file system: whoever names it vouches that it
-// lasts.
-Result<std::string> find_bpf_file_system(const std::string& path = "");
+// An open BPF file system. A process that holds it reaches it whatever becomes of mounts around it.
+class BpfFileSystem {
+ public:
+  // In the host's process namespace: that of the host's mount namespace, mounted at /sys/fs/bpf if
+  // it is not. In a container: the host's, if it was mounted into it with propagation. `path`, if
+  // not empty, is taken as it is, as long as it is a BPF file system: whoever names it vouches that
+  // it lasts.
+  static Result<BpfFileSystem> find(const std::string& path = "");
 
-// The folder of this network namespace's fence in it. It need not exist.
-Result<std::string> pin_folder(const std::string& bpf_file_system);
+  // The folder of this network namespace's fence in it. It need not exist.
+  Result<std::string> fence_folder() const;
 
-// Creates it, with what is above it, for root alone.
+ private:
+  explicit BpfFileSystem(Descriptor root) : root_(std::move(root)) {}
+  Descriptor root_;
+};
+
+// Creates the folder, with what is above it, for root alone.
 Result<> make_folder(const std::string& folder);
 
 // Fails with unsupported when CLOCK_BOOTTIME of this process is not that of the kernel's programs.

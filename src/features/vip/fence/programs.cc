@@ -67,6 +67,8 @@ Error load_error(int error_number, const std::string& said) {
 
 }  // namespace
 
+void quiet_libbpf() { libbpf_set_print(print); }
+
 std::string pin_of(const std::string& folder, const char* map) {
   return folder + "/" + std::string(std::string_view(map).substr(3));
 }
@@ -83,7 +85,7 @@ std::vector<fl_fence_address> keys_of(int addresses) {
 void FencePrograms::Close::operator()(bpf_object* object) const { bpf_object__close(object); }
 
 Result<FencePrograms> FencePrograms::load(const std::string& folder) {
-  libbpf_set_print(print);
+  quiet_libbpf();
   const std::span<const char> bytes = fence_object();
   bpf_object_open_opts options{};
   options.sz = sizeof(options);

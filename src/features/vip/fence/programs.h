@@ -44,6 +44,10 @@ class FencePrograms {
   bool adopted_ = false;
 };
 
+// What libbpf has to say matters only when the kernel refuses the programs; otherwise a missing
+// filter, which is nothing special, would be a warning.
+void quiet_libbpf();
+
 // The file that a map is pinned as.
 std::string pin_of(const std::string& folder, const char* map);
 

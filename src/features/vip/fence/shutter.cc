@@ -48,8 +48,8 @@ void DeadlineTable::close_all() noexcept {
 }
 
 Result<DeadlineTable> open_shutter(const std::string& bpf_file_system) {
-  FL_TRY(const std::string place, find_bpf_file_system(bpf_file_system));
-  FL_TRY(const std::string folder, pin_folder(place));
+  FL_TRY(const BpfFileSystem bpf, BpfFileSystem::find(bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
   const Descriptor deadlines(bpf_obj_get((folder + "/deadlines").c_str()));
   if (deadlines) return DeadlineTable::map(deadlines.get());
   if (errno == ENOENT) return fail(Code::not_found, "no fence of virtual IPs at " + folder);
