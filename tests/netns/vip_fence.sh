@@ -1,7 +1,8 @@
 #!/bin/bash
 # The fence of virtual IPs on the real kernel: hosts h1 and h2, a client c and a pod behind h1 are namespaces, joined by
 # a bridge in a namespace of its own. The client asks for the VIPs in every way; a program judges the answers by the time
-# stamps of the frames. Everything is said for each way of attaching that the kernel has (MECHANISMS="tcx clsact").
+# stamps of the frames. Everything is said for each way of attaching that the kernel has (MECHANISMS="tcx clsact";
+# "default": the one that it chooses on a kernel without tcx).
 # time-limit: 300
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$(dirname "$0")/../lib.sh"
@@ -419,28 +420,34 @@ test_refusals() {
   refuses "not unicast" "cannot be a virtual IP" "$DRIVER" watch eth0 224.0.0.5
   refuses "IPv4 in IPv6" "cannot be a virtual IP" "$DRIVER" watch eth0 ::ffff:192.0.2.1
   refuses "time namespace" "time namespace .* offset by 1000 s" unshare -T --boottime 1000 --fork "$DRIVER" describe
-  refuses "no rights" "needs root, or CAP_BPF" setpriv --bounding-set -bpf,-sys_admin "$DRIVER" describe
+  refuses "no rights" "needs root, or CAP_SYS_ADMIN" setpriv --bounding-set -bpf,-sys_admin "$DRIVER" describe
+  refuses "no right to load" "needs root, or CAP_BPF" \
+    env FENCE_BPF=/proc/self/fd/9 setpriv --bounding-set -bpf,-sys_admin "$DRIVER" describe 9</sys/fs/bpf
   refuses "no BPF file system" "no BPF file system at /sys/fs/bpf: mount it" unshare -pfm --mount-proc "$DRIVER" describe
   refuses "a private one" "would vanish with it" \
     unshare -pfm --mount-proc --propagation private sh -c "mount -t bpf bpf /sys/fs/bpf && exec $DRIVER describe"
   refuses "not one" "/tmp is not a BPF file system" env FENCE_BPF=/tmp "$DRIVER" describe
 }
 
+# scenario MECHANISM [EXPECTED]: "default" is the one that the fence chooses.
 scenario() {
   export FENCE_MECHANISM=$1
+  [ "$1" != default ] || unset FENCE_MECHANISM
   build_world
   give h1
-  test_open_and_closed "$1"
+  test_open_and_closed "${2:-$1}"
   test_deadlines
   test_shutter
   test_transit
   test_nat
   test_second_interface
-  test_meddling "$1"
+  test_meddling "${2:-$1}"
   test_left_overs
   [ "$1" = clsact ] || test_refusals
   remove_namespaces
 }
 
 find_vlans
-for mechanism in ${MECHANISMS:-tcx clsact}; do scenario "$mechanism"; done
+for mechanism in ${MECHANISMS:-tcx clsact}; do
+  if [ "$mechanism" = default ]; then scenario default clsact; else scenario "$mechanism"; fi
+done

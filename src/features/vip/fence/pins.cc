@@ -78,8 +78,10 @@ Result<Descriptor> open_in_mount_namespace(const Descriptor& mounts) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
       ::read(ends[0], &opened, sizeof(opened)) != sizeof(opened))
     opened = -EIO;
-  if (opened < 0) return fail(errno_error("mount -t bpf bpf /sys/fs/bpf on the host", -opened));
-  return Descriptor(opened);
+  if (opened >= 0) return Descriptor(opened);
+  Error error = errno_error("open or mount /sys/fs/bpf of the host", -opened);
+  if (opened == -EPERM) error.message += ": needs root, or CAP_SYS_ADMIN and CAP_SYS_PTRACE";
+  return fail(error);
 }
 
 Descriptor open_host_mounts() {
