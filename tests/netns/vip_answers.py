@@ -7,9 +7,11 @@
       packet from it. TIME is the kernel's time stamp of the frame, as boot time in nanoseconds.
   vip_answers.py listen INTERFACE SECONDS VIP…
       only prints the answers.
-  vip_answers.py judge FILE VIP KIND,… [DEADLINE MARGIN]
-      fails unless FILE has answers of each kind, and none of any kind after DEADLINE + MARGIN seconds. Without a deadline: fails if
-      there are any answers of these kinds ("any": of all).
+  vip_answers.py silent FILE VIP…
+      fails if FILE has any answer for one of these VIPs.
+  vip_answers.py until FILE MARGIN [KIND,…]
+      reads "VIP … DEADLINE" lines. Fails unless FILE has answers of each kind for each VIP before its deadline, and none of any
+      kind later than MARGIN seconds after it. Kinds: if not given, all that the questions of "ask" have.
 """
 
 import ipaddress
@@ -146,25 +148,41 @@ def listen(interface, seconds, *vips):
     run(interface, float(seconds), 0, {ipaddress.ip_address(vip) for vip in vips}, [])
 
 
-def judge(path, vip, kinds, deadline=None, margin="0"):
+def read_answers(path):
+    """VIP → kind → time stamps."""
+    answers = {}
     with open(path) as file:
-        lines = [line.split() for line in file if line != "asking\n"]
-    times = {}
-    for stamp, who, kind in lines:
-        if who == vip:
-            times.setdefault(kind, []).append(int(stamp))
-    if deadline is None:
-        found = {kind: len(stamps) for kind, stamps in times.items() if kinds == "any" or kind in kinds.split(",")}
-        return f"{vip} was answered for: {found}" if found else None
-    last = int(deadline) + float(margin) * 1e9
-    for kind in kinds.split(","):
-        if not any(stamp < int(deadline) for stamp in times.get(kind, [])):
-            return f"no {kind} of {vip} before the deadline"
-    late = {kind: (max(stamps) - int(deadline)) / 1e6 for kind, stamps in times.items() if max(stamps) > last}
-    return f"{vip} was answered for after the deadline, by so many ms: {late}" if late else None
+        for line in file:
+            if line != "asking\n":
+                stamp, vip, kind = line.split()
+                answers.setdefault(vip, {}).setdefault(kind, []).append(int(stamp))
+    return answers
+
+
+def silent(path, *vips):
+    found = {vip: {kind: len(stamps) for kind, stamps in kinds.items()}
+             for vip, kinds in read_answers(path).items() if vip in vips}
+    return f"answered: {found}" if found else None
+
+
+def until(path, margin, kinds=None):
+    answers = read_answers(path)
+    deadlines = {words[0]: int(words[-1]) for words in map(str.split, sys.stdin)}
+    if not deadlines:
+        return "no deadlines to judge by"
+    for vip, deadline in deadlines.items():
+        times = answers.get(vip, {})
+        for kind in (kinds or ("nd,echo,tcp" if ":" in vip else "arp,echo,tcp")).split(","):
+            if not any(stamp < deadline for stamp in times.get(kind, [])):
+                return f"no {kind} of {vip} before the deadline"
+        late = {kind: (max(stamps) - deadline) / 1e6 for kind, stamps in times.items()
+                if max(stamps) > deadline + float(margin) * 1e9}
+        if late:
+            return f"{vip} was answered for after the deadline, by so many ms: {late}"
+    return None
 
 
 if __name__ == "__main__":
-    complaint = {"ask": ask, "listen": listen, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    complaint = {"ask": ask, "listen": listen, "silent": silent, "until": until}[sys.argv[1]](*sys.argv[2:])
     if complaint:
         sys.exit(complaint)
