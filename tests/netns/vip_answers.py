@@ -25,6 +25,7 @@ ETH_P_ALL = 3
 SO_TIMESTAMPNS = 35
 ICMP, TCP, UDP, ICMPV6 = 1, 6, 17, 58
 SOLICITATION, ADVERTISEMENT = 135, 136
+CALL = struct.pack("!H", 9001)  # the UDP port that a pod calls, not in reply
 NAMES = {ICMP: "echo", TCP: "tcp", UDP: "udp", ICMPV6: "echo"}
 
 
@@ -80,7 +81,8 @@ def answer(frame):
     if kind == b"\x08\x06" and len(body) >= 28:
         return ipaddress.ip_address(body[14:18]), "arp"
     if kind == b"\x08\x00" and len(body) >= 20:
-        return ipaddress.ip_address(body[12:16]), NAMES.get(body[9], "other")
+        kind = "call" if body[9] == UDP and body[22:24] == CALL else NAMES.get(body[9], "other")
+        return ipaddress.ip_address(body[12:16]), kind
     if kind == b"\x86\xdd" and len(body) >= 41:
         if body[6] == ICMPV6 and body[40] == ADVERTISEMENT:
             return ipaddress.ip_address(body[48:64]), "nd"

@@ -307,10 +307,11 @@ while True:
     time.sleep(0.05)' "$V4"
   local client=$PID
   wait_until 20 "NATed replies" grep -q " $V4 udp" "$WORK/answers"
+  wait_until 20 "NATed calls" grep -q " $V4 call" "$WORK/answers"
   open_all h1 $((300 * PATIENCE)) >/dev/null
   past_deadlines
   drive h1 list | grep "^$V4 " >"$WORK/deadlines"
-  check "NATed packets" "$here/vip_answers.py" until "$WORK/answers" "$MARGIN" udp <"$WORK/deadlines"
+  check "NATed packets" "$here/vip_answers.py" until "$WORK/answers" "$MARGIN" udp,call <"$WORK/deadlines"
   kill "$client" "$pod"
   wait "$client" "$pod" 2>/dev/null || true
   end_asking
