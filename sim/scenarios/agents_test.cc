@@ -18,11 +18,12 @@
 
 #include "api/store/memory_store.h"
 #include "api/watchcache/stored_object.h"
-#include "features/networks/agent/agent.h"
 #include "features/networks/kinds/test_catalog.h"
+#include "features/networks/node/networks_node.h"
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/scope.h"
+#include "node/agent/node_agent.h"
 #include "sim/checkers/fabric_checker.h"
 #include "sim/checkers/network_checker.h"
 #include "sim/models/lagging_store.h"
@@ -68,7 +69,7 @@ struct Host {
   Ip address;
   HostPlane plane;
   SimProcesses processes;
-  agent::Agent* agent = nullptr;  // while one runs
+  networks::NetworksNode* agent = nullptr;  // while one runs
 };
 
 // What one attachment is at one version, for the judge of histories.
@@ -185,22 +186,22 @@ struct Unpublish {
 Task<void> run_agent(Machine& machine, Story& story, Host& host) {
   std::vector<std::string> servers = story.servers;
   if (machine.random() % 2 == 0) std::ranges::reverse(servers);
-  metrics::Registry registry;
-  agent::AgentMetrics metrics(registry);
-  const std::unique_ptr<client::RestClient> api = connect_node(machine, machine.name(), servers);
+  Access access = node_access(machine.name(), servers);
+  agent::AgentOptions options{.node = machine.name(), .host = host.address};
+  options.api.emplace().config = std::move(access.config);
+  options.rest = std::move(access.rest);
   SimFabric fabric(host.plane);
-  agent::AgentOptions options{
-      .node = machine.name(), .host = host.address, .audit_interval = story.audit_interval};
-  options.hooks.allowed_programs = {kHook};
-  agent::Agent agent({.runtime = machine,
-                      .client = *api,
-                      .fabric = fabric,
-                      .processes = host.processes,
-                      .metrics = metrics},
-                     std::move(options));
+  networks::NetworksOptions networks{.host = host.address, .audit_interval = story.audit_interval};
+  networks.hooks.allowed_programs = {kHook};
+  const auto opened = agent::NodeAgent::open(
+      machine, std::move(options),
+      {networks::networks_feature(std::move(networks),
+                                  {.fabric = fabric, .processes = host.processes})});
+  CHECK(opened.has_value());
   const Unpublish unpublish{host};
-  host.agent = &agent;
-  co_await agent.run();
+  host.agent = dynamic_cast<networks::NetworksNode*>((*opened)->feature("networks"));
+  CHECK(host.agent != nullptr);
+  co_await (*opened)->run();
 }
 
 Task<void> observe(Machine& machine, Story& story) {
@@ -337,7 +338,7 @@ Violations unsettled(const Story& story) {
   if (story.users > 0) violations.push_back("users are still busy");
   for (const std::unique_ptr<Host>& host : story.hosts) {
     const std::string& node = host->plane.node();
-    if (!host->agent || !host->agent->ready()) {
+    if (!host->agent || !host->agent->readiness().ready) {
       violations.push_back("the agent of " + node + " is not ready");
       continue;
     }

@@ -49,16 +49,13 @@ std::string key_of(const Json& object) {
                      wire::find_string(object, "metadata.name"));
 }
 
-std::unique_ptr<client::RestClient> connect_any(Machine& machine, std::string token,
-                                                const std::vector<std::string>& servers) {
-  client::RestOptions options{.request_time = 8s, .http2_without_tls = true};
+Access access_with(std::string token, const std::vector<std::string>& servers) {
+  Access access{
+      .config = {.server = "http://" + servers.front() + ":80", .token = std::move(token)},
+      .rest = {.request_time = 8s, .http2_without_tls = true}};
   for (std::size_t i = 1; i < servers.size(); ++i)
-    options.endpoints.push_back({.host = servers[i], .port = 80});
-  auto opened = client::RestClient::open(
-      machine, {.server = "http://" + servers.front() + ":80", .token = std::move(token)},
-      std::move(options));
-  CHECK(opened.has_value());
-  return std::move(*opened);
+    access.rest.endpoints.push_back({.host = servers[i], .port = 80});
+  return access;
 }
 
 // A write whose answer never came, or that says it may have happened, stays unknown to the checker.
@@ -144,7 +141,7 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                             .authorizer = authorizer,
                             .metrics = metrics});
   controllers::ServerEvents events(machine, catalog, api.writer(), metrics);
-  const std::unique_ptr<client::EventRecorder> node_events =
+  const std::unique_ptr<control::EventRecorder> node_events =
       events.recorder("fairlead-node-lifecycle");
   std::optional<ipam::VirtualNetworks> networks;
   std::optional<controllers::NodeLifecycle> lifecycle;
@@ -181,14 +178,16 @@ std::unique_ptr<client::RestClient> connect(Machine& machine, const std::string&
   return std::move(*opened);
 }
 
-std::unique_ptr<client::RestClient> connect_node(Machine& machine, const std::string& node,
-                                                 const std::vector<std::string>& servers) {
-  return connect_any(machine, node_token(node), servers);
+Access node_access(const std::string& node, const std::vector<std::string>& servers) {
+  return access_with(node_token(node), servers);
 }
 
 std::unique_ptr<client::RestClient> connect_admin(Machine& machine,
                                                   const std::vector<std::string>& servers) {
-  return connect_any(machine, std::string(kToken), servers);
+  Access access = access_with(std::string(kToken), servers);
+  auto opened = client::RestClient::open(machine, std::move(access.config), std::move(access.rest));
+  CHECK(opened.has_value());
+  return std::move(*opened);
 }
 
 Task<void> write_keys(Machine& machine, ApiStory& story, Writing writing) {

@@ -66,9 +66,13 @@ Task<void> serve_api(Machine& machine, store::Store& store, ApiParts parts,
                      std::function<void()> serving);
 
 std::unique_ptr<client::RestClient> connect(Machine& machine, const std::string& server);
-// With the rights of that node (n0 to n9 are known), to the first of the servers that answers.
-std::unique_ptr<client::RestClient> connect_node(Machine& machine, const std::string& node,
-                                                 const std::vector<std::string>& servers);
+// The way to the first of the servers that answers, with the rights of that node (n0 to n9 are
+// known).
+struct Access {
+  identity::ClientConfig config;
+  client::RestOptions rest;
+};
+Access node_access(const std::string& node, const std::vector<std::string>& servers);
 // As an administrator, likewise.
 std::unique_ptr<client::RestClient> connect_admin(Machine& machine,
                                                   const std::vector<std::string>& servers);

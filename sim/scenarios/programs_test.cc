@@ -17,10 +17,12 @@
 #include "api/identity/authority.h"
 #include "api/identity/join.h"
 #include "api/store/memory_store.h"
+#include "features/networks/node/networks_settings.h"
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
 #include "node/join/join_client.h"
 #include "node/join/join_files.h"
+#include "program/agent_config.h"
 #include "program/agent_run.h"
 #include "program/server_program.h"
 #include "sim/models/lagging_store.h"
@@ -130,15 +132,18 @@ Task<void> run_node(Machine& machine, Story& story) {
   flags.join_dir = kJoined;
   flags.audit_interval = "1h";
   flags.metrics_listen = "none";
-  program::AgentConfig config = must(program::check_flags(flags, machine.files()));
+  flags.admin_socket = "none";
+  const program::AgentConfig config = must(program::read_config(flags, machine.files()));
+  agent::AgentOptions options = must(program::read_options(config, machine.files()));
   SimFabric fabric(story.plane);
-  program::AgentSurroundings surroundings{
-      .processes = story.processes,
-      .fabric = fabric,
-      .tell_ready = [&story](program::AgentProgram&) { story.agent_ready = true; },
-      .give_back_memory = [] {}};
-  const Result<> outcome = co_await program::run_agent(machine, std::move(config), flags,
-                                                       std::move(surroundings), story.stop_agent);
+  resource::FieldErrors errors;
+  networks::NetworksConfig networks = networks::check_networks(config.file.value(), errors);
+  CHECK(errors.empty());
+  std::vector<agent::FeaturePlan> features{networks::networks_feature(
+      std::move(networks.options), {.fabric = fabric, .processes = story.processes})};
+  const auto told = [&story](agent::NodeAgent&) { story.agent_ready = true; };
+  const Result<> outcome = co_await program::run_agent(machine, std::move(options),
+                                                       std::move(features), told, story.stop_agent);
   CHECK(outcome.has_value());
 }
 

@@ -11,8 +11,10 @@
 
 #include "api/resource/condition.h"
 #include "api/store/memory_store.h"
-#include "features/networks/agent/agent.h"
+#include "features/networks/node/networks_node.h"
+#include "foundation/base/check.h"
 #include "foundation/base/log.h"
+#include "node/agent/node_agent.h"
 #include "sim/models/lagging_store.h"
 #include "sim/models/sim_fabric.h"
 #include "sim/scenarios/api_scenario.h"
@@ -110,18 +112,17 @@ Task<void> serve(Machine& machine, Story& story) {
 }
 
 Task<void> run_agent(Machine& machine, Story& story, Host& host) {
-  metrics::Registry registry;
-  agent::AgentMetrics metrics(registry);
-  const std::unique_ptr<client::RestClient> api =
-      connect_node(machine, machine.name(), story.servers);
+  Access access = node_access(machine.name(), story.servers);
+  agent::AgentOptions options{.node = machine.name(), .host = host.address};
+  options.api.emplace().config = std::move(access.config);
+  options.rest = std::move(access.rest);
   SimFabric fabric(host.plane);
-  agent::Agent agent({.runtime = machine,
-                      .client = *api,
-                      .fabric = fabric,
-                      .processes = host.processes,
-                      .metrics = metrics},
-                     {.node = machine.name(), .host = host.address});
-  co_await agent.run();
+  const auto opened = agent::NodeAgent::open(
+      machine, std::move(options),
+      {networks::networks_feature({.host = host.address},
+                                  {.fabric = fabric, .processes = host.processes})});
+  CHECK(opened.has_value());
+  co_await (*opened)->run();
 }
 
 Task<void> look(Machine& machine, Story& story, client::ResourceName kind, Seen& seen) {

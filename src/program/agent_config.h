@@ -1,38 +1,54 @@
-// What `fairlead agent` was asked for: flags, read and checked. Errors name the flag.
+// What `fairlead agent` was asked for: a file, flags that override it, or flags alone.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "foundation/command/log_flags.h"
-#include "program/agent_program.h"
+#include "node/agent/agent_settings.h"
+#include "node/agent/config_file.h"
+#include "node/agent/node_agent.h"
 
 namespace fairlead::program {
 
-// The flags as given.
+// The flags as given; nullopt: not given.
 struct AgentFlags {
-  std::string node;
-  std::string host_ip;
-  std::string fabric = "vxlan";
-  std::string ovs_run_dir = "/var/run/openvswitch";
-  std::string ovs_datapath;
-  std::uint32_t mtu = 0;
-  std::string kubeconfig;
-  std::string join_dir;
-  std::vector<std::string> allowed_programs;
-  std::string hook_timeout = "30s";
-  std::size_t hook_output = 4096;
-  int hooks_at_once = 4;
-  std::string audit_interval = "30s";
-  std::string metrics_listen = "127.0.0.1:9294";
-  std::string lock_file;
+  std::string config;
+  std::optional<std::string> node;
+  std::optional<std::string> host_ip;
+  std::optional<std::string> fabric;
+  std::optional<std::string> ovs_run_dir;
+  std::optional<std::string> ovs_datapath;
+  std::optional<std::uint32_t> mtu;
+  std::optional<std::string> kubeconfig;
+  std::optional<std::string> join_dir;
+  std::optional<std::vector<std::string>> allowed_programs;
+  std::optional<std::string> hook_timeout;
+  std::optional<std::uint32_t> hook_output;
+  std::optional<std::int32_t> hooks_at_once;
+  std::optional<std::string> audit_interval;
+  std::optional<std::string> metrics_listen;
+  std::optional<std::string> admin_socket;
+  std::optional<std::string> lock_file;
   command::LogFlags log;
+  bool log_format_given = false;
+  bool log_level_given = false;
+  bool check = false;
+  bool config_schema = false;
+  bool config_reference = false;
 };
 
-// Reads the credentials, too.
-Result<AgentConfig> check_flags(const AgentFlags& flags, runtime::Files& files);
+struct AgentConfig {
+  agent::ConfigFile file;
+  agent::AgentPlan plan;
+};
 
-// Where the lock of this node's one agent is.
-std::string lock_path(const AgentFlags& flags, const std::string& node);
+// The file and the flags over it, checked; credentials are not read yet.
+Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files);
+
+// The agent's own options; reads the credentials. Fails if, without an API, nothing can run.
+Result<agent::AgentOptions> read_options(const AgentConfig& config, runtime::Files& files);
 
 }  // namespace fairlead::program

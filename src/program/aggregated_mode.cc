@@ -70,7 +70,7 @@ class AggregatedMode final : public ServerMode {
             .tokens = host_->tokens()};
   }
   std::vector<identity::Authorizer*> authorizers() override { return {&host_->authorizer()}; }
-  client::EventSink* events() override { return &host_->events(); }
+  control::EventSink* events() override { return &host_->events(); }
   bool serves_reviews() const override { return false; }
   std::unique_ptr<ModeParts> attach(const ServerCore& core) override {
     return std::make_unique<AggregatedParts>(core, *host_);

@@ -52,8 +52,10 @@ TEST(CommandLine, WrongUsage) {
     const char* also;
   };
   const Case cases[] = {
-      {"", "fairlead: a command is missing", "Commands: server, join, agent, lab, bench, version"},
-      {"bogus", "fairlead: there is no command \"bogus\"", "Commands: server, join, agent, lab"},
+      {"", "fairlead: a command is missing",
+       "Commands: server, join, agent, why, lab, bench, version"},
+      {"bogus", "fairlead: there is no command \"bogus\"",
+       "Commands: server, join, agent, why, lab"},
       {"--bogus", "fairlead: there is no flag --bogus", "See fairlead --help."},
       {"help bogus", "fairlead: there is no command \"bogus\"", "See fairlead --help."},
       {"version extra", "fairlead version: \"extra\" is one word too many", ""},
@@ -79,6 +81,13 @@ TEST(CommandLine, WrongUsage) {
       {"agent --host-ip 10.0.0.1", "fairlead agent: --kubeconfig or --join-dir: exactly one", ""},
       {"agent --fabric string", "fairlead agent: --fabric: string not in {vxlan,ovs,log}", ""},
       {"agent extra", "fairlead agent: \"extra\" is one word too many", ""},
+      {"agent --host-ip 10.0.0.1 --hooks-at-once 0 --join-dir d",
+       "fairlead agent: --hooks-at-once 0: ", ""},
+      {"agent --host-ip 10.0.0.1 --audit-interval soon --join-dir d",
+       "fairlead agent: --audit-interval soon: \"soon\" is no duration", ""},
+      {"why", "fairlead why: KIND is required", ""},
+      {"why thing x", "fairlead why: KIND: thing not in {attachment}", ""},
+      {"why attachment a/b/c", "fairlead why: NAME \"a/b/c\" is not the name of an attachment", ""},
       {"lab", "fairlead lab: a command is missing", "Commands: up, down, status, exec"},
       {"lab stop", "fairlead lab: there is no command \"stop\"", "Commands: up, down, status"},
       {"lab up --hosts 0", "fairlead lab: --hosts 0: must be", "See fairlead lab --help."},

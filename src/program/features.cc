@@ -2,6 +2,7 @@
 
 #include "features/networks/ipam/virtual_networks.h"
 #include "features/networks/kinds/kinds.h"
+#include "features/networks/node/networks_settings.h"
 
 namespace fairlead::program {
 
@@ -12,5 +13,7 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
   features.push_back(std::make_unique<ipam::VirtualNetworks>(parts));
   return features;
 }
+
+std::vector<agent::FeatureType> node_features() { return {networks::networks_type()}; }
 
 }  // namespace fairlead::program

@@ -7,6 +7,7 @@
 
 #include "api/controllers/server_feature.h"
 #include "api/resource/kind.h"
+#include "node/agent/node_feature.h"
 
 namespace fairlead::program {
 
@@ -17,5 +18,8 @@ std::vector<resource::Kind> feature_kinds();
 
 // Their parts in `fairlead server`, in the order in which their admissions are asked.
 ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts);
+
+// Their parts in `fairlead agent`.
+std::vector<agent::FeatureType> node_features();
 
 }  // namespace fairlead::program

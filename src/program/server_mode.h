@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "api/apiserver/api_server.h"
-#include "api/client/event_recorder.h"
-#include "api/client/work_queue_metrics.h"
+#include "api/control/event_recorder.h"
+#include "api/control/work_queue_metrics.h"
 #include "foundation/runtime/scope.h"
 #include "program/features.h"
 #include "program/server_config.h"
@@ -33,7 +33,7 @@ struct ServerCore {
   apiserver::ApiServer& api;
   ServerIdentity& identity;
   const ServerFeatures& features;
-  client::WorkQueueFamilies& queues;
+  control::WorkQueueFamilies& queues;
   metrics::Registry& metrics;
 };
 
@@ -55,7 +55,7 @@ class ServerMode {
   virtual const resource::Catalog& catalog() const = 0;
   virtual FurtherAuthenticators authenticators() = 0;
   virtual std::vector<identity::Authorizer*> authorizers() = 0;  // asked after this server's roles
-  virtual client::EventSink* events() = 0;  // for a catalog without Events; null: there is none
+  virtual control::EventSink* events() = 0;  // for a catalog without Events; null: there is none
   virtual bool serves_reviews() const = 0;
   // Once everything in `core` is made. The parts live no longer than `core` and this mode.
   virtual std::unique_ptr<ModeParts> attach(const ServerCore& core) = 0;

@@ -7,7 +7,7 @@
 
 #include "api/apiserver/api_server.h"
 #include "api/backup/backup_service.h"
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "api/controllers/expirer.h"
 #include "api/controllers/node_lifecycle.h"
 #include "api/controllers/server_events.h"
@@ -121,10 +121,10 @@ class ServerProgram {
   std::unique_ptr<AuditFile> audit_;
   std::optional<apiserver::ApiServer> api_;
   std::optional<backup::BackupService> backup_;
-  std::optional<client::WorkQueueFamilies> queues_;
+  std::optional<control::WorkQueueFamilies> queues_;
   std::optional<controllers::ServerEvents> events_;
   ServerFeatures features_;
-  std::unique_ptr<client::EventRecorder> node_events_;
+  std::unique_ptr<control::EventRecorder> node_events_;
   std::optional<controllers::NodeLifecycle> lifecycle_;
   std::optional<controllers::Expirer> expirer_;
   std::unique_ptr<ModeParts> parts_;

@@ -70,7 +70,7 @@ class StandaloneMode final : public ServerMode {
   const resource::Catalog& catalog() const override { return all_kinds(); }
   FurtherAuthenticators authenticators() override { return {}; }
   std::vector<identity::Authorizer*> authorizers() override { return {}; }
-  client::EventSink* events() override { return nullptr; }
+  control::EventSink* events() override { return nullptr; }
   bool serves_reviews() const override { return true; }
   std::unique_ptr<ModeParts> attach(const ServerCore& core) override {
     return std::make_unique<StandaloneParts>(core);

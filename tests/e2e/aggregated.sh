@@ -286,7 +286,7 @@ fi
 # --- a released address waits for the agents that carry it, though their Nodes are the host's
 start_agent() {
   "$FAIRLEAD" agent --kubeconfig "$BEHIND_DATA/admin.kubeconfig" --node edge --host-ip 192.0.2.1 --fabric log \
-    --metrics-listen none --lock-file "$WORK/edge.lock" >"$WORK/edge.out" 2>>"$WORK/edge.err" &
+    --metrics-listen none --admin-socket none --lock-file "$WORK/edge.lock" >"$WORK/edge.out" 2>>"$WORK/edge.err" &
   AGENT_PID=$!
   STARTED+=($!)
 }

@@ -81,7 +81,7 @@ start_server json --log-format json
   >"$WORK/refused.out" 2>"$WORK/refused.err" && die "two servers on one folder"
 "$FAIRLEAD" agent --log-format json --host-ip 10.0.0.1 --node n1 --kubeconfig "$WORK/none" >"$WORK/agent.out" 2>"$WORK/agent.err" && die "an agent without credentials"
 "$FAIRLEAD" agent --log-format json --host-ip 10.0.0.1 --node n1 --kubeconfig "$KUBECONFIG" --fabric log --metrics-listen none \
-  --lock-file "$WORK/agent.lock" >"$WORK/agent2.out" 2>"$WORK/agent2.err" &
+  --admin-socket none --lock-file "$WORK/agent.lock" >"$WORK/agent2.out" 2>"$WORK/agent2.err" &
 agent=$!
 STARTED+=("$agent")
 wait_until 30 "agent ready" grep -q ready "$WORK/agent2.out"

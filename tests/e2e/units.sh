@@ -53,7 +53,7 @@ command_of() {
   local line
   line=$(setting "$1" ExecStart)
   line=${line/\$FAIRLEAD_${1^^}_FLAGS/$(flags "$1")}
-  sed "s|/usr/local/bin/fairlead|$FAIRLEAD|; s|/var/lib|$WORK/lib|g" <<<"$line"
+  sed "s|/usr/local/bin/fairlead|$FAIRLEAD|; s|/var/lib|$WORK/lib|g; s|/run/fairlead|$WORK/run|g" <<<"$line"
 }
 ip link set lo up
 ip link add underlay type veth peer name wire
@@ -64,11 +64,27 @@ chmod 755 "$WORK"
 mkdir -p "$WORK/lib/fairlead" "$WORK/lib/fairlead-node"
 chown 65532:65532 "$WORK/lib/fairlead"
 equal "no capabilities" "$(setting server CapabilityBoundingSet)" ''
+# What their unit (Type=notify) tells them to: a manager on an abstract socket, as systemd has it in containers.
+equal "the server tells" "$(setting server Type)" notify
+equal "the agent tells" "$(setting agent Type)" notify
+export NOTIFY_SOCKET=@fairlead-units-$$
+python3 - "$WORK/told" "$NOTIFY_SOCKET" <<'PYTHON' &
+import socket, sys
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.bind("\0" + sys.argv[2][1:])
+with open(sys.argv[1], "w", buffering=1) as told:
+    while True:
+        told.write(manager.recv(4096).decode())
+PYTHON
+STARTED+=($!)
+wait_until 10 "manager" test -f "$WORK/told"
 read -ra words <<<"$(command_of server)"
 setpriv --reuid 65532 --regid 65532 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "${words[@]}" \
   >"$WORK/server.out" 2>"$WORK/server.err" &
 STARTED+=($!)
 wait_until 30 "server by its unit" grep -q ready "$WORK/server.out"
+wait_until 10 "the server's word" grep -qx READY=1 "$WORK/told"
+expect "and what it is" '^STATUS=ready.* https://' cat "$WORK/told"
 export KUBECONFIG=$WORK/lib/fairlead/admin.kubeconfig
 
 # --- the agent as its unit runs it: root with the capabilities of the unit and no others
@@ -85,6 +101,7 @@ check "join" "$FAIRLEAD" join --server 127.0.0.1:6443 --token "$token" --node n1
 agent >"$WORK/agent.out" 2>"$WORK/agent.err" &
 STARTED+=($!)
 wait_until 30 "agent by its unit" grep -q '"fabric":"vxlan"' "$WORK/agent.out"
+wait_until 10 "the agent's word" grep -q '^STATUS=ready, fabric vxlan' "$WORK/told"
 kubectl create -f - >/dev/null <<'OBJECTS'
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "s"}, "spec": {"vni": 5, "ipv4": "10.1.0.0/24"}}
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "NetworkAttachment", "metadata": {"name": "x"}, "spec": {"node": "n1", "subnet": "s"}}
@@ -92,4 +109,6 @@ OBJECTS
 interface() { kubectl get na x -o 'jsonpath={.status.ifcName}' | grep .; }
 wait_until 30 "an interface" interface
 check "it is there" ip link show "$(interface)"
+why() { "$FAIRLEAD" why attachment x --admin-socket "$WORK/run/agent.sock"; }
+expect "why, by its agent" 'attachment default/x: as it should be, says the agent of node n1' why
 equal "without errors" "$(kubectl get na x -o 'jsonpath={.status.errors}')" ''

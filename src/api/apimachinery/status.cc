@@ -365,4 +365,42 @@ Status status_of(const Error& error) {
   return internal_error(error.message);
 }
 
+namespace {
+
+Code code_of(const Status& status) {
+  switch (status.code) {
+    case 400:
+    case 422:
+      return Code::invalid;
+    case 401:
+      return Code::unauthorized;
+    case 403:
+      return Code::forbidden;
+    case 404:
+      return Code::not_found;
+    case 405:
+    case 406:
+    case 415:
+      return Code::unsupported;
+    case 408:
+    case 504:
+      return Code::timeout;
+    case 409:
+      return status.reason == "AlreadyExists" ? Code::already_exists : Code::conflict;
+    case 410:
+      return Code::gone;
+    case 413:
+    case 429:
+      return Code::exhausted;
+    case 503:
+      return Code::unavailable;
+    default:  // ServerTimeout: not carried out, and worth another attempt
+      return status.reason == "ServerTimeout" ? Code::unavailable : Code::internal;
+  }
+}
+
+}  // namespace
+
+Error error_of(const Status& status) { return {code_of(status), status.message}; }
+
 }  // namespace fairlead::apimachinery

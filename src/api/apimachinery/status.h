@@ -118,7 +118,9 @@ Status too_large_resource_version(std::uint64_t asked, std::uint64_t current);
 // 200 after a delete that removed the object.
 Status deleted(const GroupResource& resource, std::string_view name, std::string_view uid);
 
-// The one table from our error codes to HTTP status and reason.
+// The one table from our error codes to HTTP status and reason, and the way back for callers inside
+// the server, which distinguish refusals by their code.
 Status status_of(const Error& error);
+Error error_of(const Status& status);
 
 }  // namespace fairlead::apimachinery

@@ -121,5 +121,22 @@ TEST(Status, MapsErrorCodes) {
   }
 }
 
+// Callers inside the server distinguish refusals by the code that they had, or would have.
+TEST(Status, IsAnErrorAgain) {
+  for (const Code code : {Code::invalid, Code::not_found, Code::already_exists, Code::conflict,
+                          Code::gone, Code::forbidden, Code::unauthorized, Code::exhausted,
+                          Code::unavailable, Code::timeout, Code::unsupported, Code::internal})
+    EXPECT_EQ(error_of(status_of({code, "m"})).code, code) << code_name(code);
+  const GroupResource things{"g", "things"};
+  EXPECT_EQ(error_of(being_deleted(things, "a")).code, Code::already_exists);
+  EXPECT_EQ(error_of(uid_mismatch(things, "a", "1", "2")).code, Code::conflict);
+  EXPECT_EQ(error_of(apply_conflict("m", {})).code, Code::conflict);
+  EXPECT_EQ(error_of(invalid("g", "Thing", "a", {})).code, Code::invalid);
+  EXPECT_EQ(error_of(request_entity_too_large("1 MiB")).code, Code::exhausted);
+  EXPECT_EQ(error_of(server_timeout(things, "write", 1)).code, Code::unavailable);
+  EXPECT_EQ(error_of(not_found(things, "a")),
+            (Error{Code::not_found, R"(things.g "a" not found)"}));
+}
+
 }  // namespace
 }  // namespace fairlead::apimachinery

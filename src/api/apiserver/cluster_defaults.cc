@@ -9,7 +9,7 @@ constexpr std::string_view kNamespaces[] = {"default", "kube-system", "kube-publ
                                             "kube-node-lease", "fairlead-node-lease"};
 constexpr Duration kRetryPause = 1s;
 
-Task<Answer<>> ensure_namespace(runtime::Runtime& runtime, const resource::Kind& kind,
+Task<Result<>> ensure_namespace(runtime::Runtime& runtime, const resource::Kind& kind,
                                 ObjectWriter& writer, std::string_view name) {
   const WriteContext context{.kind = &kind,
                              .options = {.field_manager = "fairlead"},
@@ -18,10 +18,9 @@ Task<Answer<>> ensure_namespace(runtime::Runtime& runtime, const resource::Kind&
   const Json object = JsonObject{{"metadata", JsonObject{{"name", name}}}};
   WriteItem item{.kind = &kind, .create = true};
   item.plan = [&](const Json*) { return plan_create(context, object); };
-  const Answer<Written> written = co_await writer.write(std::move(item));
-  if (!written && written.error().reason != "AlreadyExists")
-    co_return apimachinery::refuse(written.error());
-  co_return Answer<>{};
+  const WriteResult<Written> written = co_await writer.write(std::move(item));
+  if (!written && written.error().code != Code::already_exists) co_return fail(written.error());
+  co_return Result<>{};
 }
 
 }  // namespace
@@ -33,7 +32,7 @@ Task<Result<>> ensure_defaults(runtime::Runtime& runtime, watchcache::WatchCache
   for (const std::string_view name : kNamespaces) {
     for (;;) {
       if (cache.of(kind).find(name)) break;
-      const Answer<> made = co_await ensure_namespace(runtime, kind, writer, name);
+      const Result<> made = co_await ensure_namespace(runtime, kind, writer, name);
       if (made) break;
       log::warning("namespace not made yet", {{"name", name}, {"error", made.error().message}});
       FL_CO_CHECKED(co_await runtime::sleep(runtime, kRetryPause));

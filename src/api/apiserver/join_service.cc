@@ -175,8 +175,8 @@ Task<Answer<JoinResponse>> JoinService::join(const JoinRequest& wanted, const Pe
   std::optional<JoinGrant> grant;
   WriteItem item{.kind = &nodes_, .name = wanted.node};
   item.plan = [&](const Json* live) { return plan(wanted, peer, live, grant); };
-  const Answer<Written> written = co_await parts_.writer.write(std::move(item));
-  if (!written) co_return refuse(written.error());
+  const WriteResult<Written> written = co_await parts_.writer.write(std::move(item));
+  if (!written) co_return refuse(written.error().status());
   // The node's first request must find the registration.
   const Result<> seen = co_await parts_.cache.fresh();
   if (!seen) co_return refuse(status_of(seen.error()));

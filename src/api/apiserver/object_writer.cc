@@ -22,6 +22,11 @@ constexpr int kMaxAttempts = 200;
 // What a live object takes as a value, and a copy of it with changes.
 constexpr std::size_t kMemoryPerByte = 6;
 
+template <class Why>
+std::unexpected<Refusal> failed(Why why) {
+  return std::unexpected(Refusal(std::move(why)));
+}
+
 }  // namespace
 
 struct ObjectWriter::Draft {
@@ -45,7 +50,7 @@ struct ObjectWriter::Round {
   bool name_generated = false;  // the refusal is a name that was drawn: draw another
 };
 
-Task<Result<>> Admission::catch_up(const std::vector<WriteItem>&) { co_return Result<>{}; }
+Task<Result<bool>> Admission::catch_up(const std::vector<WriteItem>&) { co_return false; }
 
 ObjectWriter::ObjectWriter(store::Store& store, watchcache::WatchCache& cache)
     : store_(store), cache_(cache) {}
@@ -116,12 +121,11 @@ Answer<ObjectWriter::Draft> ObjectWriter::draft(const WriteItem& item, Round& ro
   return draft;
 }
 
-Task<Answer<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
+Task<WriteResult<Written>> ObjectWriter::write(WriteItem item, bool dry_run) {
   std::vector<WriteItem> items;
   items.push_back(std::move(item));
-  Answer<std::vector<Written>> written = co_await write_all(std::move(items), dry_run);
-  if (!written) co_return refuse(std::move(written).error());
-  co_return std::move(written->front());
+  FL_CO_TRY(std::vector<Written> written, co_await write_all(std::move(items), dry_run));
+  co_return std::move(written.front());
 }
 
 // Everything as the cache sees it now; stops at the first refusal.
@@ -177,28 +181,37 @@ std::vector<Written> ObjectWriter::outcome(std::vector<Draft> drafts, store::Com
   return written;
 }
 
-Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
-                                                           bool dry_run) {
+// For a refusal, what admissions know comes first: they look at what they refused on before that
+// changes in any other way.
+Task<Result<bool>> ObjectWriter::catch_up(const std::vector<WriteItem>& items, bool refused,
+                                          store::Revision drafted_on) {
+  bool changed = false;
+  for (std::size_t i = 0; refused && i < admissions_.size(); ++i) {
+    FL_CO_TRY(const bool news, co_await admissions_[i]->catch_up(items));
+    changed = changed || news;
+  }
+  FL_CO_CHECKED(co_await cache_.fresh());
+  co_return changed || cache_.revision() != drafted_on;
+}
+
+Task<WriteResult<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem> items,
+                                                                bool dry_run) {
   bool fresh = false, refused = false;
   int names_tried = 0;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (fresh) {
-      const Result<> synced = co_await cache_.fresh();
-      if (!synced) co_return refuse(apimachinery::status_of(synced.error()));
-    }
-    for (std::size_t i = 0; refused && i < admissions_.size(); ++i) {
-      const Result<> current = co_await admissions_[i]->catch_up(items);
-      if (!current) co_return refuse(apimachinery::status_of(current.error()));
-    }
+    const store::Revision drafted_on = cache_.revision();
     Round round = draft_all(items);
     if (round.name_generated && ++names_tried < apimachinery::kGenerateNameAttempts) continue;
     const bool commits = !round.refusal && !dry_run && !round.transaction.operations.empty();
     if (!commits && (!fresh || (round.refusal && !refused))) {
-      fresh = true;
+      round.holds.clear();
       refused = round.refusal.has_value();
-      continue;
+      const Result<bool> changed = co_await catch_up(items, refused, drafted_on);
+      if (!changed) co_return failed(changed.error());
+      fresh = true;
+      if (*changed) continue;
     }
-    if (round.refusal) co_return refuse(std::move(*round.refusal));
+    if (round.refusal) co_return failed(std::move(*round.refusal));
     if (!commits) co_return outcome(std::move(round.drafts), {});
 
     Result<store::Committed> committed = co_await store_.commit(std::move(round.transaction));
@@ -206,11 +219,13 @@ Task<Answer<std::vector<Written>>> ObjectWriter::write_all(std::vector<WriteItem
       for (const auto& hold : round.holds) hold->committed();
       co_return outcome(std::move(round.drafts), *committed);
     }
-    if (committed.error().code != Code::conflict)
-      co_return refuse(apimachinery::status_of(committed.error()));
+    if (committed.error().code != Code::conflict) co_return failed(committed.error());
+    round.holds.clear();
+    const Result<> synced = co_await cache_.fresh();
+    if (!synced) co_return failed(synced.error());
     fresh = true;
   }
-  co_return refuse(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
+  co_return failed(apimachinery::server_timeout(group_resource(*items.front().kind), "write", 1));
 }
 
 }  // namespace fairlead::apiserver

@@ -2,16 +2,23 @@
 //
 // The live object comes from the watch cache, which may lag behind a shared store; the commit
 // compares its revision, and on a conflict the cache is brought up to date and the plan is asked
-// again. Every outcome other than a commit (a refusal, nothing to do, a dry run) is decided on
-// fresh state.
+// again.
+//
+// What holds:
+//   1. Every outcome other than a commit (a refusal, nothing to do, a dry run) was decided on a
+//      state that was current at some time after the write began.
+//   2. Such an outcome is decided once if the cache was current already: the plan is asked again
+//      only if bringing the cache, or what an admission knows, up to date showed something new.
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/apimachinery/status.h"
 #include "api/apiserver/write_plan.h"
 #include "api/identity/authorizer.h"
 #include "api/store/store.h"
@@ -43,6 +50,29 @@ struct Written {
   Bytes object;     // as served: the new version; the last one of an unchanged or erased object
 };
 
+// Why a write was not carried out: an Error, whose code callers inside the server distinguish. What
+// an HTTP client is told is made of it at the edge, by status().
+struct Refusal : Error {
+  explicit Refusal(Error error) : Error(std::move(error)) {}  // the store or the cache failed
+  // A plan or an admission refused it, in Kubernetes' words.
+  explicit Refusal(Status status)
+      : Error(apimachinery::error_of(status)),
+        words_(std::make_shared<const Status>(std::move(status))) {}
+
+  // The object is gone, or another one by now.
+  bool about_another_object() const {
+    return code == Code::not_found || code == Code::conflict || code == Code::already_exists;
+  }
+  Status status() const { return words_ ? *words_ : apimachinery::status_of(*this); }
+
+ private:
+  std::shared_ptr<const Status> words_;  // null: those of any Error of that code
+};
+
+// Its error converts to that of a Result.
+template <class T>
+using WriteResult = std::expected<T, Refusal>;
+
 // Admission: sees every write before it is committed. It may refuse the write, change what the
 // server owns of the object (its status), or add compares and operations to the transaction.
 class Admission {
@@ -69,9 +99,10 @@ class Admission {
   virtual Answer<> admit(const Proposal& proposal, store::Transaction& transaction) = 0;
   // Called again once the object is encoded, with its size in the store.
   virtual Answer<> admit_size(const Proposal&, std::size_t) { return {}; }
-  // Called before a refusal of `items` is answered: brings the data that admit() decides on up to
-  // date. The watch cache already is.
-  virtual Task<Result<>> catch_up(const std::vector<WriteItem>& items);
+  // Called when `items` are about to be refused, before anything that admit() saw can have changed:
+  // brings what admit() decides on, other than the watch cache, up to date. True: it has changed,
+  // and the write is decided again.
+  virtual Task<Result<bool>> catch_up(const std::vector<WriteItem>& items);
 };
 
 class ObjectWriter {
@@ -81,16 +112,20 @@ class ObjectWriter {
   // Admissions run in the order in which they were added; not owned.
   void add_admission(Admission& admission) { admissions_.push_back(&admission); }
 
-  Task<Answer<Written>> write(WriteItem item, bool dry_run = false);
+  Task<WriteResult<Written>> write(WriteItem item, bool dry_run = false);
 
   // All or nothing, in one commit. A refusal names the operation it came from: "operations[2]: …".
-  Task<Answer<std::vector<Written>>> write_all(std::vector<WriteItem> items, bool dry_run);
+  Task<WriteResult<std::vector<Written>>> write_all(std::vector<WriteItem> items,
+                                                    bool dry_run = false);
 
  private:
   struct Draft;
   struct Round;
   Answer<Draft> draft(const WriteItem& item, Round& round) const;
   Round draft_all(const std::vector<WriteItem>& items) const;
+  // Brings what was drafted on up to date. True: it has changed since.
+  Task<Result<bool>> catch_up(const std::vector<WriteItem>& items, bool refused,
+                              store::Revision drafted_on);
   Status name_taken(const WriteItem& item, const Draft& draft) const;
   static bool is_generated(const WriteItem& item, const Draft& draft);
   // `revision` 0: nothing was committed.

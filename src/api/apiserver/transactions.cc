@@ -192,9 +192,9 @@ Task<Result<>> Transactions::serve(Request& request) {
   for (const auto& operation : *operations)
     items.push_back(item_of(*operation, runtime_.wall_now(), request.warnings));
   const bool dry_run = operations->front()->context.options.dry_run;
-  const Answer<std::vector<Written>> written =
+  const WriteResult<std::vector<Written>> written =
       co_await writer_.write_all(std::move(items), dry_run);
-  if (!written) co_return co_await send_status(request, written.error());
+  if (!written) co_return co_await send_status(request, written.error().status());
 
   std::vector<Bytes> body;
   body.push_back(

@@ -121,8 +121,9 @@ Task<Result<>> Writes::create(Request& request) {
   WriteItem item = item_of(request);
   item.create = true;
   item.plan = [&](const Json*) { return plan_create(*context, *object); };
-  const Answer<Written> written = co_await writer_.write(std::move(item), context->options.dry_run);
-  if (!written) co_return co_await send_status(request, written.error());
+  const WriteResult<Written> written =
+      co_await writer_.write(std::move(item), context->options.dry_run);
+  if (!written) co_return co_await send_status(request, written.error().status());
   co_return co_await send_object(request, 201, written->object, *form, runtime_.wall_now());
 }
 
@@ -143,8 +144,9 @@ Task<Result<>> Writes::update(Request& request) {
     if (!live && can_create && !*creates) return vanished(request);
     return plan_update(*context, live, *object);
   };
-  const Answer<Written> written = co_await writer_.write(std::move(item), context->options.dry_run);
-  if (!written) co_return co_await send_status(request, written.error());
+  const WriteResult<Written> written =
+      co_await writer_.write(std::move(item), context->options.dry_run);
+  if (!written) co_return co_await send_status(request, written.error().status());
   co_return co_await send_object(request, written->created ? 201 : 200, written->object, *form,
                                  runtime_.wall_now());
 }
@@ -169,8 +171,9 @@ Task<Result<>> Writes::patch(Request& request) {
     if (!live && can_create && !*creates) return vanished(request);
     return plan_patch(*context, live, *patch, request.warnings);
   };
-  const Answer<Written> written = co_await writer_.write(std::move(item), context->options.dry_run);
-  if (!written) co_return co_await send_status(request, written.error());
+  const WriteResult<Written> written =
+      co_await writer_.write(std::move(item), context->options.dry_run);
+  if (!written) co_return co_await send_status(request, written.error().status());
   co_return co_await send_object(request, written->created ? 201 : 200, written->object, *form,
                                  runtime_.wall_now());
 }
@@ -196,8 +199,8 @@ Task<Result<>> Writes::remove(Request& request) {
   if (!options) co_return co_await send_status(request, options.error());
 
   WriteItem item = delete_item(*request.kind, item_of(request), *options, runtime_.wall_now());
-  const Answer<Written> written = co_await writer_.write(std::move(item), options->dry_run);
-  if (!written) co_return co_await send_status(request, written.error());
+  const WriteResult<Written> written = co_await writer_.write(std::move(item), options->dry_run);
+  if (!written) co_return co_await send_status(request, written.error().status());
   if (written->change != Change::Kind::erase)
     co_return co_await send_object(request, 200, written->object, *form, runtime_.wall_now());
   co_return co_await send_status(
@@ -224,10 +227,10 @@ Task<Result<>> Writes::remove_collection(Request& request) {
     apimachinery::DeleteOptions one = *options;
     if (one.uid.empty()) one.uid = object->uid;
     item = delete_item(*request.kind, std::move(item), one, runtime_.wall_now());
-    const Answer<Written> written = co_await writer_.write(std::move(item), options->dry_run);
+    const WriteResult<Written> written = co_await writer_.write(std::move(item), options->dry_run);
     // Gone or replaced meanwhile: deleted all the same.
-    if (!written && written.error().code != 404 && written.error().code != 409)
-      co_return co_await send_status(request, written.error());
+    if (!written && !written.error().about_another_object())
+      co_return co_await send_status(request, written.error().status());
     items.push_back(request.kind->shown(object->decode()));
   }
   const std::string version = std::to_string(store::Place::end_of(cache_.revision()).number());

@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "api/backup/backup_service.h"
+#include "api/client/admin_access.h"
 #include "api/client/rest_client.h"
 #include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "api/store/backup/file.h"
 #include "foundation/http/client.h"
-#include "api/client/admin_access.h"
-#include "api/backup/backup_service.h"
 
 namespace fairlead::backup {
 namespace {

@@ -10,12 +10,17 @@ namespace {
 
 constexpr std::uint64_t kWatchSeconds = 300;
 constexpr Duration kWatchGrace = 30s;
+constexpr runtime::BackOff::Limits kRetries{.first = 1600ms, .longest = 60s, .jitter = true};
 
 }  // namespace
 
 Reflector::Reflector(runtime::Runtime& runtime, RestClient& client, ReflectorOptions options,
                      ObjectSink& sink)
-    : runtime_(runtime), client_(client), options_(std::move(options)), sink_(sink) {}
+    : runtime_(runtime),
+      client_(client),
+      options_(std::move(options)),
+      sink_(sink),
+      back_off_(kRetries) {}
 
 ListQuery Reflector::query() const {
   return {.namespace_name = options_.namespace_name,
@@ -29,6 +34,7 @@ Task<void> Reflector::run() {
     watching_since_.reset();
     if (!listed_) outcome = co_await list_all();
     if (outcome) outcome = co_await watch_once();
+    if (watching_since_) back_off_.held(runtime_.now() - *watching_since_);
     if (outcome) continue;
     const Error& error = outcome.error();
     if (error.code == Code::cancelled) co_return;
@@ -45,14 +51,9 @@ Task<void> Reflector::run() {
     const bool refused = error.code == Code::forbidden || error.code == Code::unauthorized;
     log::write(refused ? log::Level::warning : log::Level::debug, "reflector tries again",
                {{"resource", options_.resource.plural}, {"error", error.to_string()}});
-    const Result<> slept = co_await back_off();
-    if (!slept) co_return;
+    const Result<> paused = co_await back_off_.pause(runtime_);
+    if (!paused) co_return;
   }
-}
-
-Task<Result<>> Reflector::back_off() {
-  co_return co_await runtime::sleep(
-      runtime_, patience_.wait(runtime_.now(), watching_since_, runtime_.random()));
 }
 
 Task<Result<>> Reflector::list_all() {

@@ -2,8 +2,8 @@
 //
 // It follows client-go's rules: the first list may come from the server's cache (unless `newest`),
 // later ones are consistent; a watch resumes from the last version seen, bookmarks included; after
-// 410 it lists anew; failures back off (patience.h). The ObjectSink gets a whole list (replace) or
-// one change at a time.
+// 410 it lists anew; failures back off. The ObjectSink gets a whole list (replace) or one change at
+// a time.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "api/client/patience.h"
 #include "api/client/rest_client.h"
+#include "foundation/runtime/back_off.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::client {
@@ -64,7 +64,6 @@ class Reflector {
  private:
   Task<Result<>> list_all();
   Task<Result<>> watch_once();
-  Task<Result<>> back_off();
   ListQuery query() const;
 
   runtime::Runtime& runtime_;
@@ -77,7 +76,7 @@ class Reflector {
   bool newest_needed_ = false;             // a version was refused with 410: list consistently
   bool started_over_ = false;              // listed for that reason, and no event since
   std::optional<Instant> watching_since_;  // nullopt: the watch, if any, was refused
-  Patience patience_;
+  runtime::BackOff back_off_;
   ReflectorCounters counters_;
 };
 

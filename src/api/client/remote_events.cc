@@ -13,12 +13,12 @@ std::int64_t count_of(const Json& event) {
 
 }  // namespace
 
-Task<Result<Json>> RemoteEvents::make(EventWrite event) {
+Task<Result<Json>> RemoteEvents::make(control::EventWrite event) {
   const std::string home = event.namespace_name();
   co_return co_await client_.create(kEvents, home, std::move(event.event));
 }
 
-Task<Result<Json>> RemoteEvents::count_up(EventWrite event, std::int64_t before) {
+Task<Result<Json>> RemoteEvents::count_up(control::EventWrite event, std::int64_t before) {
   Json patch = JsonObject{{"count", before + event.times},
                           {"lastTimestamp", wire::find_string(event.event, "lastTimestamp")},
                           {"message", wire::find_string(event.event, "message")}};
@@ -26,7 +26,7 @@ Task<Result<Json>> RemoteEvents::count_up(EventWrite event, std::int64_t before)
                                    std::move(patch));
 }
 
-Task<Result<>> RemoteEvents::write(EventWrite event) {
+Task<Result<>> RemoteEvents::write(control::EventWrite event) {
   const std::string key = event.namespace_name() + "/" + event.name();
   const auto known = counts_.find(key);
   Result<Json> written = fail(Code::not_found, "not written yet");

@@ -6,19 +6,19 @@
 #include <map>
 #include <string>
 
-#include "api/client/event_recorder.h"
 #include "api/client/rest_client.h"
+#include "api/control/event_recorder.h"
 
 namespace fairlead::client {
 
-class RemoteEvents final : public EventSink {
+class RemoteEvents final : public control::EventSink {
  public:
   explicit RemoteEvents(RestClient& client) : client_(client) {}
-  Task<Result<>> write(EventWrite event) override;
+  Task<Result<>> write(control::EventWrite event) override;
 
  private:
-  Task<Result<Json>> make(EventWrite event);
-  Task<Result<Json>> count_up(EventWrite event, std::int64_t before);
+  Task<Result<Json>> make(control::EventWrite event);
+  Task<Result<Json>> count_up(control::EventWrite event, std::int64_t before);
 
   RestClient& client_;
   std::map<std::string, std::int64_t> counts_;  // as last written, by "namespace/name"

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/apimachinery/status.h"
 #include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "foundation/base/encoding.h"
@@ -80,21 +81,16 @@ std::optional<Duration> retry_after(const http::Response& response) {
 }  // namespace
 
 Error error_of_status(int code, const Json& status) {
-  const std::string_view reason = wire::find_string(status, "reason");
-  std::string message(wire::find_string(status, "message"));
-  if (message.empty()) message = "the API answered " + std::to_string(code);
-  const Code meaning = code == 400 || code == 422 ? Code::invalid
-                       : code == 401              ? Code::unauthorized
-                       : code == 403              ? Code::forbidden
-                       : code == 404              ? Code::not_found
-                       : code == 409
-                           ? (reason == "AlreadyExists" ? Code::already_exists : Code::conflict)
-                       : code == 410                               ? Code::gone
-                       : code == 415 || code == 405 || code == 406 ? Code::unsupported
-                       : code == 413 || code == 429                ? Code::exhausted
-                       : code == 503                               ? Code::unavailable
-                                                                   : Code::timeout;
-  return {meaning, std::move(message)};
+  apimachinery::Status told;
+  told.code = code;
+  told.reason = wire::find_string(status, "reason");
+  told.message = wire::find_string(status, "message");
+  if (told.message.empty()) told.message = "the API answered " + std::to_string(code);
+  Error error = apimachinery::error_of(told);
+  // What fails with anything else may have been carried out all the same.
+  const bool unknown = error.code == Code::internal || error.code == Code::unavailable;
+  if (unknown && code != 503) error.code = Code::timeout;
+  return error;
 }
 
 std::string ResourceName::path(std::string_view namespace_name, std::string_view name,

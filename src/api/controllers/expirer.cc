@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/control/loop.h"
 #include "api/controllers/object_id.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
@@ -28,12 +29,13 @@ resource::Moment last_written(const Json& object, resource::Moment now) {
 }
 
 Task<void> Expirer::run() {
-  for (;;) {
-    const Result<> slept = co_await runtime::sleep(runtime_, kInterval);
-    if (!slept) co_return;
-    for (const resource::Kind* kind : catalog_.stored_kinds())
-      if (kind->time_to_live.count() > 0) co_await sweep(*kind);
-  }
+  const auto sweep = [this] { return sweep_all(); };
+  co_await control::every(runtime_, kInterval, sweep);
+}
+
+Task<void> Expirer::sweep_all() {
+  for (const resource::Kind* kind : catalog_.stored_kinds())
+    if (kind->time_to_live.count() > 0) co_await sweep(*kind);
 }
 
 Task<void> Expirer::sweep(const resource::Kind& kind) {
@@ -60,12 +62,12 @@ Task<void> Expirer::sweep(const resource::Kind& kind) {
     }
   }
   for (const watchcache::ObjectRef& object : expired) {
-    const apiserver::Answer<> deleted =
+    const Result<> deleted =
         co_await delete_object(writer_, ObjectId::of(kind, *object), object->uid,
                                apimachinery::Propagation::background, now);
     if (!deleted) {
       log::warning("expired objects not removed",
-                   {{"kind", kind.kind}, {"error", deleted.error().message}});
+                   {{"kind", kind.kind}, {"error", deleted.error().to_string()}});
       co_return;
     }
   }

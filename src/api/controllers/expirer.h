@@ -30,6 +30,7 @@ class Expirer {
   Task<void> run();
 
  private:
+  Task<void> sweep_all();
   Task<void> sweep(const resource::Kind& kind);
 
   runtime::Runtime& runtime_;

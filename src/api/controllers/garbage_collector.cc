@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-#include "foundation/base/log.h"
+#include "api/control/loop.h"
 
 namespace fairlead::controllers {
 
 using apimachinery::Propagation;
-using apimachinery::refuse;
-using apiserver::Answer;
 using watchcache::Object;
 using watchcache::ObjectRef;
 using watchcache::Owner;
@@ -27,12 +25,12 @@ struct GarbageCollector::OwnerState {
 
 GarbageCollector::GarbageCollector(runtime::Runtime& runtime, const resource::Catalog& catalog,
                                    watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                                   std::optional<client::WorkQueueMetrics> metrics)
+                                   std::optional<control::WorkQueueMetrics> metrics)
     : runtime_(runtime),
       catalog_(catalog),
       cache_(cache),
       writer_(writer),
-      queue_(runtime, {}, metrics) {
+      queue_(runtime, metrics) {
   cache.on_reset([this] { rebuild(); });
   cache.observe(
       [this](const resource::Kind& kind, const watchcache::Event& event) { notice(kind, event); });
@@ -113,39 +111,22 @@ GarbageCollector::OwnerState GarbageCollector::state_of(const Object& dependent,
 }
 
 Task<void> GarbageCollector::run() {
-  runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  co_await scope.join();
+  const auto work = [this](ObjectId id) { return reconcile(std::move(id)); };
+  co_await control::run_workers(runtime_, queue_,
+                                {.name = "garbage-collector", .workers = kWorkers}, work);
 }
 
-Task<void> GarbageCollector::work() {
-  for (;;) {
-    const Result<ObjectId> id = co_await queue_.take();
-    if (!id) co_return;
-    const Answer<> outcome = co_await reconcile(*id);
-    if (outcome) {
-      queue_.forget(*id);
-    } else {
-      log::warning("garbage collection will try again",
-                   {{"object", id->to_string()}, {"error", outcome.error().message}});
-      queue_.retry(*id);
-    }
-    queue_.done(*id);
-  }
-}
-
-Task<Answer<>> GarbageCollector::reconcile(ObjectId id) {
-  const Result<> fresh = co_await cache_.fresh();
-  if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
+Task<Result<>> GarbageCollector::reconcile(ObjectId id) {
+  FL_CO_CHECKED(co_await cache_.fresh());
   const ObjectRef object = find(id);
-  if (!object) co_return Answer<>{};
+  if (!object) co_return Result<>{};
   if (object->orphans_dependents) co_return co_await release_dependents(id, object);
   if (object->waits_for_dependents) co_return co_await delete_dependents(id, object);
-  if (object->deleting || object->owners.empty()) co_return Answer<>{};
+  if (object->deleting || object->owners.empty()) co_return Result<>{};
   co_return co_await judge(id, object);
 }
 
-Task<Answer<>> GarbageCollector::judge(ObjectId id, ObjectRef object) {
+Task<Result<>> GarbageCollector::judge(ObjectId id, ObjectRef object) {
   std::set<std::string> gone;
   bool has_solid = false, has_waiting = false;
   for (const Owner& owner : object->owners) {
@@ -157,7 +138,7 @@ Task<Answer<>> GarbageCollector::judge(ObjectId id, ObjectRef object) {
       has_waiting |= state.waits;
     }
   }
-  if (gone.empty()) co_return Answer<>{};
+  if (gone.empty()) co_return Result<>{};
   if (has_solid) co_return co_await remove_owners(id, object->uid, std::move(gone));
   const bool has_dependents = dependents_.contains(object->uid);
   const Propagation propagation =
@@ -165,7 +146,7 @@ Task<Answer<>> GarbageCollector::judge(ObjectId id, ObjectRef object) {
   co_return co_await delete_object(writer_, id, object->uid, propagation, runtime_.wall_now());
 }
 
-Task<Answer<>> GarbageCollector::release_dependents(ObjectId id, ObjectRef owner) {
+Task<Result<>> GarbageCollector::release_dependents(ObjectId id, ObjectRef owner) {
   std::set<ObjectId> dependents;
   if (const auto entry = dependents_.find(owner->uid); entry != dependents_.end())
     dependents = entry->second;
@@ -173,13 +154,12 @@ Task<Answer<>> GarbageCollector::release_dependents(ObjectId id, ObjectRef owner
     const ObjectRef object = find(dependent);
     if (!object) continue;
     std::set<std::string> owners{owner->uid};
-    const Answer<> released = co_await remove_owners(dependent, object->uid, std::move(owners));
-    if (!released) co_return released;
+    FL_CO_CHECKED(co_await remove_owners(dependent, object->uid, std::move(owners)));
   }
   co_return co_await remove_finalizer(id, owner->uid, "orphan");
 }
 
-Task<Answer<>> GarbageCollector::delete_dependents(ObjectId id, ObjectRef owner) {
+Task<Result<>> GarbageCollector::delete_dependents(ObjectId id, ObjectRef owner) {
   std::set<ObjectId> dependents;
   if (const auto entry = dependents_.find(owner->uid); entry != dependents_.end())
     dependents = entry->second;
@@ -192,11 +172,11 @@ Task<Answer<>> GarbageCollector::delete_dependents(ObjectId id, ObjectRef owner)
     });
     if (!object->deleting) queue_.add(dependent);  // judged by itself: it may have other owners
   }
-  if (blocked) co_return Answer<>{};  // looked at again when a dependent goes
+  if (blocked) co_return Result<>{};  // looked at again when a dependent goes
   co_return co_await remove_finalizer(id, owner->uid, "foregroundDeletion");
 }
 
-Task<Answer<>> GarbageCollector::remove_finalizer(ObjectId id, std::string uid,
+Task<Result<>> GarbageCollector::remove_finalizer(ObjectId id, std::string uid,
                                                   std::string finalizer) {
   const auto edit = [&finalizer](Json& object) {
     Json* list = wire::find(object, "metadata.finalizers");
@@ -211,7 +191,7 @@ Task<Answer<>> GarbageCollector::remove_finalizer(ObjectId id, std::string uid,
   co_return co_await edit_object(writer_, id, std::move(uid), "", runtime_.wall_now(), edit);
 }
 
-Task<Answer<>> GarbageCollector::remove_owners(ObjectId id, std::string uid,
+Task<Result<>> GarbageCollector::remove_owners(ObjectId id, std::string uid,
                                                std::set<std::string> owners) {
   const auto edit = [&owners](Json& object) {
     Json* list = wire::find(object, "metadata.ownerReferences");

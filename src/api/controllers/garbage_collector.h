@@ -15,13 +15,12 @@
 #include <string>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "api/controllers/object_id.h"
 #include "api/resource/catalog.h"
 #include "api/watchcache/watch_cache.h"
 #include "foundation/base/key_map.h"
 #include "foundation/runtime/runtime.h"
-#include "foundation/runtime/scope.h"
 
 namespace fairlead::controllers {
 
@@ -30,12 +29,12 @@ class GarbageCollector {
   // Observes the cache from now on; run() does the work.
   GarbageCollector(runtime::Runtime& runtime, const resource::Catalog& catalog,
                    watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                   std::optional<client::WorkQueueMetrics> metrics = {});
+                   std::optional<control::WorkQueueMetrics> metrics = {});
 
   // Until cancelled.
   Task<void> run();
 
-  const client::WorkQueue<ObjectId>& queue() const { return queue_; }
+  const control::WorkQueue<ObjectId>& queue() const { return queue_; }
 
  private:
   struct OwnerState;
@@ -48,20 +47,18 @@ class GarbageCollector {
   watchcache::ObjectRef find(const ObjectId& id) const;
   OwnerState state_of(const watchcache::Object& dependent, const watchcache::Owner& owner) const;
 
-  Task<void> work();
-  Task<apiserver::Answer<>> reconcile(ObjectId id);
-  Task<apiserver::Answer<>> judge(ObjectId id, watchcache::ObjectRef object);
-  Task<apiserver::Answer<>> release_dependents(ObjectId id, watchcache::ObjectRef owner);
-  Task<apiserver::Answer<>> delete_dependents(ObjectId id, watchcache::ObjectRef owner);
-  Task<apiserver::Answer<>> remove_finalizer(ObjectId id, std::string uid, std::string finalizer);
-  Task<apiserver::Answer<>> remove_owners(ObjectId id, std::string uid,
-                                          std::set<std::string> owners);
+  Task<Result<>> reconcile(ObjectId id);
+  Task<Result<>> judge(ObjectId id, watchcache::ObjectRef object);
+  Task<Result<>> release_dependents(ObjectId id, watchcache::ObjectRef owner);
+  Task<Result<>> delete_dependents(ObjectId id, watchcache::ObjectRef owner);
+  Task<Result<>> remove_finalizer(ObjectId id, std::string uid, std::string finalizer);
+  Task<Result<>> remove_owners(ObjectId id, std::string uid, std::set<std::string> owners);
 
   runtime::Runtime& runtime_;
   const resource::Catalog& catalog_;
   watchcache::WatchCache& cache_;
   apiserver::ObjectWriter& writer_;
-  client::WorkQueue<ObjectId> queue_;
+  control::WorkQueue<ObjectId> queue_;
   KeyMap<std::set<ObjectId>> dependents_;  // by the owner's uid
 };
 

@@ -2,13 +2,11 @@
 
 #include <vector>
 
-#include "foundation/base/log.h"
+#include "api/control/loop.h"
 #include "foundation/runtime/scope.h"
 
 namespace fairlead::controllers {
 
-using apimachinery::refuse;
-using apiserver::Answer;
 using watchcache::ObjectRef;
 
 namespace {
@@ -18,8 +16,8 @@ constexpr std::size_t kDeletesAtOnce = 32;
 constexpr std::string_view kFinalizer = "kubernetes";
 
 Task<void> delete_into(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
-                       resource::Moment now, std::optional<apiserver::Status>& failure) {
-  const Answer<> deleted = co_await delete_object(writer, std::move(id), std::move(uid),
+                       resource::Moment now, std::optional<Error>& failure) {
+  const Result<> deleted = co_await delete_object(writer, std::move(id), std::move(uid),
                                                   apimachinery::Propagation::background, now);
   if (!deleted) failure = deleted.error();
 }
@@ -30,13 +28,13 @@ NamespaceTerminator::NamespaceTerminator(runtime::Runtime& runtime,
                                          const resource::Catalog& catalog,
                                          watchcache::WatchCache& cache,
                                          apiserver::ObjectWriter& writer,
-                                         std::optional<client::WorkQueueMetrics> metrics)
+                                         std::optional<control::WorkQueueMetrics> metrics)
     : runtime_(runtime),
       catalog_(catalog),
       namespaces_(*catalog.find("", "v1", "namespaces")),
       cache_(cache),
       writer_(writer),
-      queue_(runtime, {}, metrics) {
+      queue_(runtime, metrics) {
   cache.on_reset([this] { rebuild(); });
   cache.observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind == &namespaces_) {
@@ -55,35 +53,17 @@ void NamespaceTerminator::rebuild() {
 }
 
 Task<void> NamespaceTerminator::run() {
-  runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  co_await scope.join();
+  const auto work = [this](std::string name) { return reconcile(std::move(name)); };
+  co_await control::run_workers(runtime_, queue_,
+                                {.name = "namespace-terminator", .workers = kWorkers}, work);
 }
 
-Task<void> NamespaceTerminator::work() {
-  for (;;) {
-    const Result<std::string> name = co_await queue_.take();
-    if (!name) co_return;
-    const Answer<> outcome = co_await reconcile(*name);
-    if (outcome) {
-      queue_.forget(*name);
-    } else {
-      log::warning("namespace termination will try again",
-                   {{"namespace", *name}, {"error", outcome.error().message}});
-      queue_.retry(*name);
-    }
-    queue_.done(*name);
-  }
-}
-
-Task<Answer<>> NamespaceTerminator::reconcile(std::string name) {
-  const Result<> fresh = co_await cache_.fresh();
-  if (!fresh) co_return refuse(apimachinery::status_of(fresh.error()));
+Task<Result<>> NamespaceTerminator::reconcile(std::string name) {
+  FL_CO_CHECKED(co_await cache_.fresh());
   const ObjectRef home = cache_.of(namespaces_).find(name);
-  if (!home || !home->deleting) co_return Answer<>{};
-  const Answer<bool> empty = co_await empty_out(name);
-  if (!empty) co_return refuse(empty.error());
-  if (!*empty) co_return Answer<>{};  // looked at again when something in it goes
+  if (!home || !home->deleting) co_return Result<>{};
+  FL_CO_TRY(const bool empty, co_await empty_out(name));
+  if (!empty) co_return Result<>{};  // looked at again when something in it goes
 
   const auto edit = [](Json& object) {
     Json* list = wire::find(object, "spec.finalizers");
@@ -99,9 +79,9 @@ Task<Answer<>> NamespaceTerminator::reconcile(std::string name) {
                                  runtime_.wall_now(), edit);
 }
 
-Task<Answer<bool>> NamespaceTerminator::empty_out(std::string name) {
+Task<Result<bool>> NamespaceTerminator::empty_out(std::string name) {
   bool empty = true;
-  std::optional<apiserver::Status> failure;
+  std::optional<Error> failure;
   for (const resource::Kind* kind : catalog_.stored_kinds()) {
     if (!kind->namespaced) continue;
     watchcache::Selection inside;
@@ -116,7 +96,7 @@ Task<Answer<bool>> NamespaceTerminator::empty_out(std::string name) {
           batch.spawn(delete_into(writer_, ObjectId::of(*kind, *objects[i]), objects[i]->uid,
                                   runtime_.wall_now(), failure));
       co_await batch.join();
-      if (failure) co_return refuse(*failure);
+      if (failure) co_return fail(*failure);
     }
   }
   co_return empty;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "api/controllers/object_id.h"
 #include "api/resource/catalog.h"
 #include "api/watchcache/watch_cache.h"
@@ -20,24 +20,23 @@ class NamespaceTerminator {
  public:
   NamespaceTerminator(runtime::Runtime& runtime, const resource::Catalog& catalog,
                       watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                      std::optional<client::WorkQueueMetrics> metrics = {});
+                      std::optional<control::WorkQueueMetrics> metrics = {});
 
   // Until cancelled.
   Task<void> run();
 
  private:
   void rebuild();
-  Task<void> work();
-  Task<apiserver::Answer<>> reconcile(std::string name);
+  Task<Result<>> reconcile(std::string name);
   // Asks for the deletion of everything in the namespace; true when there is nothing.
-  Task<apiserver::Answer<bool>> empty_out(std::string name);
+  Task<Result<bool>> empty_out(std::string name);
 
   runtime::Runtime& runtime_;
   const resource::Catalog& catalog_;
   const resource::Kind& namespaces_;
   watchcache::WatchCache& cache_;
   apiserver::ObjectWriter& writer_;
-  client::WorkQueue<std::string> queue_;
+  control::WorkQueue<std::string> queue_;
 };
 
 }  // namespace fairlead::controllers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/control/loop.h"
 #include "api/controllers/object_id.h"
 #include "api/resource/core/lease.h"
 #include "foundation/base/check.h"
@@ -11,15 +12,12 @@
 
 namespace fairlead::controllers {
 
-using apimachinery::refuse;
-using apiserver::Answer;
 using watchcache::Object;
 using watchcache::ObjectRef;
 
 namespace {
 
 constexpr int kWorkers = 4;
-constexpr int kLooks = 8;  // at the clock, in the time of grace
 constexpr std::string_view kLeaseNamespace = resource::kKubeNodeLeaseNamespace;
 
 std::size_t place_of(const resource::Kind* kind, std::string_view path) {
@@ -69,9 +67,9 @@ resource::Condition node_ready(std::string_view node, const NodeVerdict& verdict
 
 NodeLifecycle::NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog& catalog,
                              watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                             client::EventRecorder& events, metrics::Registry& metrics,
+                             control::EventRecorder& events, metrics::Registry& metrics,
                              NodeLifecycleOptions options,
-                             std::optional<client::WorkQueueMetrics> queue_metrics)
+                             std::optional<control::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
       nodes_(catalog.find("", "v1", "nodes")),
       leases_(catalog.find("coordination.k8s.io", "v1", "leases")),
@@ -85,7 +83,7 @@ NodeLifecycle::NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog&
       options_(options),
       heartbeats_(options.grace),
       newcomers_(options.grace),
-      queue_(runtime, {}, queue_metrics) {
+      queue_(runtime, queue_metrics) {
   cache.on_reset([this] { rebuild(); });
   cache.observe(
       [this](const resource::Kind& kind, const watchcache::Event& event) { notice(kind, event); });
@@ -193,72 +191,51 @@ NodeVerdict NodeLifecycle::verdict(const std::string& node) const {
 
 Task<void> NodeLifecycle::run() {
   runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  scope.spawn(watch_clock());
+  const auto work = [this](std::string node) { return reconcile(std::move(node)); };
+  scope.spawn(control::run_workers(runtime_, queue_,
+                                   {.name = "node-lifecycle", .workers = kWorkers}, work));
+  last_look_ = runtime_.now();
+  const auto look = [this] { return look_at_clock(); };
+  scope.spawn(control::every(runtime_, look_interval(), look));
   co_await scope.join();
 }
 
-Task<void> NodeLifecycle::watch_clock() {
-  const Duration interval = options_.grace / kLooks;
-  Instant last = runtime_.now();
-  for (;;) {
-    if (!co_await runtime::sleep(runtime_, interval)) co_return;
-    const Result<> fresh = co_await cache_.fresh();
-    const Instant now = runtime_.now();
-    const bool deaf = !fresh || now - last > 2 * interval;
-    last = now;
-    if (!fresh && fresh.error().code == Code::cancelled) co_return;
-    if (deaf) {
-      heartbeats_.start_over(now);
-      newcomers_.start_over(now);
-      continue;
-    }
-    for (const std::string& node : heartbeats_.silent(now)) {
-      const ObjectRef report = report_of(node);
-      const bool told = report && is_marked(*report);
-      if (!told) queue_.add(node);
-    }
-    for (const std::string& node : newcomers_.silent(now)) queue_.add(node);
+Task<void> NodeLifecycle::look_at_clock() {
+  const Result<> fresh = co_await cache_.fresh();
+  const Instant now = runtime_.now();
+  const bool deaf = !fresh || now - last_look_ > 2 * look_interval();
+  last_look_ = now;
+  if (deaf) {
+    heartbeats_.start_over(now);
+    newcomers_.start_over(now);
+    co_return;
   }
+  for (const std::string& node : heartbeats_.silent(now)) {
+    const ObjectRef report = report_of(node);
+    const bool told = report && is_marked(*report);
+    if (!told) queue_.add(node);
+  }
+  for (const std::string& node : newcomers_.silent(now)) queue_.add(node);
 }
 
-Task<void> NodeLifecycle::work() {
-  for (;;) {
-    const Result<std::string> node = co_await queue_.take();
-    if (!node) co_return;
-    const Answer<> outcome = co_await reconcile(*node);
-    if (outcome) {
-      queue_.forget(*node);
-    } else {
-      log::warning("a node's condition will be written later",
-                   {{"node", *node}, {"error", outcome.error().message}});
-      queue_.retry(*node);
-    }
-    queue_.done(*node);
-  }
-}
-
-Task<Answer<>> NodeLifecycle::reconcile(std::string name) {
+Task<Result<>> NodeLifecycle::reconcile(std::string name) {
   const NodeVerdict found = verdict(name);
   const bool judged = found.state != NodeVerdict::State::never_heard;
   const ObjectRef report = report_of(name);
   if (report && judged) {
-    const Answer<> marked = co_await mark_report(*report, found);
-    if (!marked) co_return refuse(marked.error());
+    FL_CO_CHECKED(co_await mark_report(*report, found));
   }
   const ObjectRef node = nodes_ ? cache_.of(*nodes_).find(name) : nullptr;
-  if (!node) co_return Answer<>{};
+  if (!node) co_return Result<>{};
   // A node that has just joined is given time before it is called anything.
-  if (!judged && !newcomers_.silent(name, runtime_.now())) co_return Answer<>{};
+  if (!judged && !newcomers_.silent(name, runtime_.now())) co_return Result<>{};
   newcomers_.forget(name);
-  const Answer<> marked = co_await mark_node(*node, found);
-  if (!marked) co_return refuse(marked.error());
-  co_return Answer<>{};
+  co_return co_await mark_node(*node, found);
 }
 
-Task<Answer<>> NodeLifecycle::mark_report(const Object& report, NodeVerdict found) {
+Task<Result<>> NodeLifecycle::mark_report(const Object& report, NodeVerdict found) {
   const std::string name = report.name;
-  if (report.fields[silent_field_] == found.silent_since) co_return Answer<>{};
+  if (report.fields[silent_field_] == found.silent_since) co_return Result<>{};
   bool changed = false;
   const auto edit = [&](Json& object) {
     JsonObject& members = object.get_object();
@@ -268,14 +245,13 @@ Task<Answer<>> NodeLifecycle::mark_report(const Object& report, NodeVerdict foun
     members[member] = found.silent_since;
     return true;
   };
-  const Answer<> written = co_await edit_object(writer_, ObjectId::of(*reports_, report),
-                                                report.uid, "", runtime_.wall_now(), edit);
-  if (!written) co_return refuse(written.error());
+  FL_CO_CHECKED(co_await edit_object(writer_, ObjectId::of(*reports_, report), report.uid, "",
+                                     runtime_.wall_now(), edit));
   if (changed) tell(name, node_ready(name, found));
-  co_return Answer<>{};
+  co_return Result<>{};
 }
 
-Task<Answer<>> NodeLifecycle::mark_node(const Object& node, NodeVerdict found) {
+Task<Result<>> NodeLifecycle::mark_node(const Object& node, NodeVerdict found) {
   const resource::Condition ready = node_ready(node.name, found);
   const resource::Moment now = runtime_.wall_now();
   const std::string heard = last_heard(node.name);
@@ -288,7 +264,7 @@ Task<Answer<>> NodeLifecycle::mark_node(const Object& node, NodeVerdict found) {
     return true;
   };
   Json known = node.decode();
-  if (!edit(known)) co_return Answer<>{};
+  if (!edit(known)) co_return Result<>{};
   co_return co_await edit_object(writer_, ObjectId::of(*nodes_, node), node.uid, "status", now,
                                  edit);
 }
@@ -307,7 +283,7 @@ void NodeLifecycle::tell(const std::string& node, const resource::Condition& rea
        .namespace_name = {},
        .name = node,
        .uid = node,
-       .type = alive ? client::Happening::Type::normal : client::Happening::Type::warning,
+       .type = alive ? control::Happening::Type::normal : control::Happening::Type::warning,
        .reason = alive ? "NodeReady" : "NodeNotReady",
        .message = alive ? "agent of " + node + " is back" : ready.message});
 }

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
-#include "api/client/work_queue.h"
+#include "api/control/event_recorder.h"
+#include "api/control/work_queue.h"
 #include "api/controllers/heartbeats.h"
 #include "api/resource/catalog.h"
 #include "api/resource/condition.h"
@@ -44,9 +44,9 @@ class NodeLifecycle {
  public:
   NodeLifecycle(runtime::Runtime& runtime, const resource::Catalog& catalog,
                 watchcache::WatchCache& cache, apiserver::ObjectWriter& writer,
-                client::EventRecorder& events, metrics::Registry& metrics,
+                control::EventRecorder& events, metrics::Registry& metrics,
                 NodeLifecycleOptions options = {},
-                std::optional<client::WorkQueueMetrics> queue_metrics = {});
+                std::optional<control::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
@@ -61,11 +61,12 @@ class NodeLifecycle {
   NodeVerdict verdict(const std::string& node) const;
   // When it was last heard, by its own clock.
   std::string last_heard(const std::string& node) const;
-  Task<void> watch_clock();
-  Task<void> work();
-  Task<apiserver::Answer<>> reconcile(std::string node);
-  Task<apiserver::Answer<>> mark_report(const watchcache::Object& report, NodeVerdict verdict);
-  Task<apiserver::Answer<>> mark_node(const watchcache::Object& node, NodeVerdict verdict);
+  // The clock is looked at eight times in the time of grace.
+  Duration look_interval() const { return options_.grace / 8; }
+  Task<void> look_at_clock();
+  Task<Result<>> reconcile(std::string node);
+  Task<Result<>> mark_report(const watchcache::Object& report, NodeVerdict verdict);
+  Task<Result<>> mark_node(const watchcache::Object& node, NodeVerdict verdict);
   void tell(const std::string& node, const resource::Condition& ready);
 
   runtime::Runtime& runtime_;
@@ -77,11 +78,12 @@ class NodeLifecycle {
   std::size_t renew_field_ = 0;
   watchcache::WatchCache& cache_;
   apiserver::ObjectWriter& writer_;
-  client::EventRecorder& events_;
+  control::EventRecorder& events_;
   NodeLifecycleOptions options_;
   Heartbeats heartbeats_;  // of those that ever renewed
   Heartbeats newcomers_;   // Nodes of which nothing was heard yet
-  client::WorkQueue<std::string> queue_;
+  Instant last_look_{};
+  control::WorkQueue<std::string> queue_;
 };
 
 }  // namespace fairlead::controllers

@@ -16,8 +16,8 @@ const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-l
 constexpr std::string_view kMerge = "application/merge-patch+json";
 
 // Keeps what is told.
-struct Sink final : client::EventSink {
-  Task<Result<>> write(client::EventWrite event) override {
+struct Sink final : control::EventSink {
+  Task<Result<>> write(control::EventWrite event) override {
     told.push_back(fmt::format("{} {}", std::string(wire::find_string(event.event, "reason")),
                                std::string(wire::find_string(event.event, "message"))));
     co_return Result<>{};
@@ -27,8 +27,8 @@ struct Sink final : client::EventSink {
 
 struct Cluster : apiserver::TestServer {
   Sink sink;
-  client::EventMetrics event_metrics{metrics};
-  client::EventRecorder events{runtime, &sink, {.component = "test"}, {}, event_metrics};
+  control::EventMetrics event_metrics{metrics};
+  control::EventRecorder events{runtime, &sink, {.component = "test"}, {}, event_metrics};
   NodeLifecycle lifecycle{runtime, catalog, cache, api.writer(), events, metrics};
   runtime::Scope controllers{runtime};
 

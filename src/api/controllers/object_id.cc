@@ -6,26 +6,24 @@ using apimachinery::refuse;
 using apiserver::Answer;
 using apiserver::Change;
 using apiserver::WriteItem;
+using apiserver::WriteResult;
 using apiserver::Written;
 
 namespace {
-
-constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
 
 WriteItem item_for(const ObjectId& id) {
   return {.kind = id.kind, .namespace_name = id.namespace_name, .name = id.name};
 }
 
 // Gone, or another object by now: nothing is left to do.
-Answer<> settled(const Answer<Written>& written) {
-  if (written || written.error().code == kNotFound || written.error().code == kConflict) return {};
-  return refuse(written.error());
+Result<> settled(const WriteResult<Written>& written) {
+  if (written || written.error().about_another_object()) return {};
+  return fail(written.error());
 }
 
 }  // namespace
 
-Task<Answer<>> delete_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
+Task<Result<>> delete_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
                              apimachinery::Propagation propagation, resource::Moment now) {
   WriteItem item = item_for(id);
   const apimachinery::DeleteOptions options{.propagation = propagation, .uid = std::move(uid)};
@@ -34,11 +32,11 @@ Task<Answer<>> delete_object(apiserver::ObjectWriter& writer, ObjectId id, std::
       return refuse(apimachinery::not_found(apimachinery::group_resource(*id.kind), id.name));
     return apiserver::plan_delete(*id.kind, *live, options, now);
   };
-  const Answer<Written> written = co_await writer.write(std::move(item));
+  const WriteResult<Written> written = co_await writer.write(std::move(item));
   co_return settled(written);
 }
 
-Task<Answer<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
+Task<Result<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
                            std::string subresource, resource::Moment now,
                            std::function<bool(Json& object)> edit) {
   const apiserver::WriteContext context{.kind = id.kind,
@@ -55,7 +53,7 @@ Task<Answer<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::st
     if (!edit(object)) return Change{.kind = Change::Kind::none};
     return apiserver::plan_update(context, live, std::move(object));
   };
-  const Answer<Written> written = co_await writer.write(std::move(item));
+  const WriteResult<Written> written = co_await writer.write(std::move(item));
   co_return settled(written);
 }
 

@@ -34,14 +34,13 @@ struct ObjectId {
 
 // Deletes the object if it still is the one with that uid. An object that is gone or replaced is
 // fine.
-Task<apiserver::Answer<>> delete_object(apiserver::ObjectWriter& writer, ObjectId id,
-                                        std::string uid, apimachinery::Propagation propagation,
-                                        resource::Moment now);
+Task<Result<>> delete_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
+                             apimachinery::Propagation propagation, resource::Moment now);
 
 // Changes the live object by `edit`, which returns false when there is nothing to do. Finalizers,
 // generation and managed fields follow the rules of any update.
-Task<apiserver::Answer<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
-                                      std::string subresource, resource::Moment now,
-                                      std::function<bool(Json& object)> edit);
+Task<Result<>> edit_object(apiserver::ObjectWriter& writer, ObjectId id, std::string uid,
+                           std::string subresource, resource::Moment now,
+                           std::function<bool(Json& object)> edit);
 
 }  // namespace fairlead::controllers

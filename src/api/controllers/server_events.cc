@@ -6,16 +6,16 @@ namespace fairlead::controllers {
 
 ServerEvents::ServerEvents(runtime::Runtime& runtime, const resource::Catalog& catalog,
                            apiserver::ObjectWriter& writer, metrics::Registry& metrics,
-                           client::EventSink* host)
+                           control::EventSink* host)
     : runtime_(runtime), sink_(host), metrics_(metrics) {
   const resource::Kind* kind = catalog.find("", "v1", "events");
   if (kind) sink_ = &own_.emplace(runtime, *kind, writer);
 }
 
-std::unique_ptr<client::EventRecorder> ServerEvents::recorder(std::string component) {
-  return std::make_unique<client::EventRecorder>(
-      runtime_, sink_, client::EventSource{.component = std::move(component)},
-      client::EventLimits{}, metrics_);
+std::unique_ptr<control::EventRecorder> ServerEvents::recorder(std::string component) {
+  return std::make_unique<control::EventRecorder>(
+      runtime_, sink_, control::EventSource{.component = std::move(component)},
+      control::EventLimits{}, metrics_);
 }
 
 }  // namespace fairlead::controllers

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
+#include "api/control/event_recorder.h"
 #include "api/controllers/stored_events.h"
 #include "api/resource/catalog.h"
 
@@ -18,16 +18,16 @@ class ServerEvents {
   // `host` is used if `catalog` has no Events; null: then none are written. All outlive this.
   ServerEvents(runtime::Runtime& runtime, const resource::Catalog& catalog,
                apiserver::ObjectWriter& writer, metrics::Registry& metrics,
-               client::EventSink* host = nullptr);
+               control::EventSink* host = nullptr);
 
   // A recorder for the component of that name, which the component runs. This outlives it.
-  std::unique_ptr<client::EventRecorder> recorder(std::string component);
+  std::unique_ptr<control::EventRecorder> recorder(std::string component);
 
  private:
   runtime::Runtime& runtime_;
   std::optional<StoredEvents> own_;
-  client::EventSink* sink_;
-  client::EventMetrics metrics_;
+  control::EventSink* sink_;
+  control::EventMetrics metrics_;
 };
 
 }  // namespace fairlead::controllers

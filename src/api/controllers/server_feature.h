@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/work_queue_metrics.h"
+#include "api/control/work_queue_metrics.h"
 #include "api/controllers/server_events.h"
 #include "api/resource/catalog.h"
 #include "api/watchcache/watch_cache.h"
@@ -32,9 +32,9 @@ struct ServerFeatureParts {
   apiserver::ObjectWriter& writer;
   ServerEvents& events;
   metrics::Registry& metrics;
-  client::WorkQueueFamilies* queues = nullptr;  // null: the queues have no metrics
+  control::WorkQueueFamilies* queues = nullptr;  // null: the queues have no metrics
 
-  std::optional<client::WorkQueueMetrics> queue(const char* name) const {
+  std::optional<control::WorkQueueMetrics> queue(const char* name) const {
     if (!queues) return std::nullopt;
     return queues->of(name);
   }

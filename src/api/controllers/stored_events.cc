@@ -5,7 +5,7 @@ namespace fairlead::controllers {
 using apiserver::Answer;
 using apiserver::Change;
 
-Json counted_up(Json live, const client::EventWrite& event) {
+Json counted_up(Json live, const control::EventWrite& event) {
   JsonObject& members = live.get_object();
   const Json* count = members.if_contains("count");
   members["count"] = (count && count->is_int64() ? count->get_int64() : 0) + event.times;
@@ -14,7 +14,7 @@ Json counted_up(Json live, const client::EventWrite& event) {
   return live;
 }
 
-Task<Result<>> StoredEvents::write(client::EventWrite event) {
+Task<Result<>> StoredEvents::write(control::EventWrite event) {
   const apiserver::WriteContext context{
       .kind = &events_,
       .namespace_name = event.namespace_name(),
@@ -29,8 +29,7 @@ Task<Result<>> StoredEvents::write(client::EventWrite event) {
     if (event.once) return Change{.kind = Change::Kind::none};
     return apiserver::plan_update(context, live, counted_up(wire::copy_beside(*live), event));
   };
-  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
-  if (!written) co_return fail(Code::unavailable, written.error().message);
+  FL_CO_CHECKED(co_await writer_.write(std::move(item)));
   co_return Result<>{};
 }
 

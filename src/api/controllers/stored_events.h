@@ -2,17 +2,17 @@
 #pragma once
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
+#include "api/control/event_recorder.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::controllers {
 
-class StoredEvents final : public client::EventSink {
+class StoredEvents final : public control::EventSink {
  public:
   StoredEvents(runtime::Runtime& runtime, const resource::Kind& events,
                apiserver::ObjectWriter& writer)
       : runtime_(runtime), events_(events), writer_(writer) {}
-  Task<Result<>> write(client::EventWrite event) override;
+  Task<Result<>> write(control::EventWrite event) override;
 
  private:
   runtime::Runtime& runtime_;
@@ -21,6 +21,6 @@ class StoredEvents final : public client::EventSink {
 };
 
 // The Event `live` with its count raised and its last time updated. Pure.
-Json counted_up(Json live, const client::EventWrite& event);
+Json counted_up(Json live, const control::EventWrite& event);
 
 }  // namespace fairlead::controllers

@@ -50,7 +50,7 @@ class HostCluster final : private client::ObjectSink {
   DelegatedAuthorizer& authorizer() { return authorizer_; }
   HostNamespaces& namespaces() { return namespaces_; }
   HostNodes& nodes() { return nodes_; }
-  client::EventSink& events() { return events_; }
+  control::EventSink& events() { return events_; }
 
   // PEM of every authority whose client certificates concern the host: the TLS layer asks for them.
   // The callback is called whenever it changed.

@@ -255,7 +255,7 @@ struct Behind {
     item.plan = [&](const Json*) { return apiserver::plan_create(context, object); };
     const auto written = runtime.run(writer.write(std::move(item)));
     CHECK(written.has_value());
-    return *written ? 201 : written->error().code;
+    return *written ? 201 : written->error().status().code;
   }
   MemoryRuntime& runtime;
   const resource::Catalog catalog{resource::test_kinds()};

@@ -1,6 +1,6 @@
 #include "api/delegation/host_namespaces.h"
 
-#include <set>
+#include <map>
 #include <utility>
 
 namespace fairlead::delegation {
@@ -51,17 +51,24 @@ Answer<> HostNamespaces::admit(const Proposal& proposal, store::Transaction&) {
   return {};
 }
 
-Task<Result<>> HostNamespaces::catch_up(const std::vector<apiserver::WriteItem>& items) {
-  std::set<std::string> doubtful;
+std::optional<HostNamespaces::Phase> HostNamespaces::phase_of(std::string_view name) const {
+  const auto at = phases_.find(name);
+  return at == phases_.end() ? std::nullopt : std::optional(at->second);
+}
+
+Task<Result<bool>> HostNamespaces::catch_up(const std::vector<apiserver::WriteItem>& items) {
+  std::map<std::string, std::optional<Phase>> doubtful;  // as it was refused on
   for (const apiserver::WriteItem& item : items) {
     if (!item.kind->namespaced) continue;
-    const auto at = phases_.find(item.namespace_name);
-    if (at == phases_.end() || at->second != Phase::active) doubtful.insert(item.namespace_name);
+    const std::optional<Phase> phase = phase_of(item.namespace_name);
+    if (phase != Phase::active) doubtful.emplace(item.namespace_name, phase);
   }
-  for (const std::string& name : doubtful) {
+  bool changed = false;
+  for (const auto& [name, before] : doubtful) {
     FL_CO_CHECKED(co_await look_up(name));
+    changed = changed || phase_of(name) != before;
   }
-  co_return Result<>{};
+  co_return changed;
 }
 
 Task<Result<>> HostNamespaces::look_up(std::string name) {

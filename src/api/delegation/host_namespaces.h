@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,14 @@ class HostNamespaces final : public apiserver::Admission, private client::Object
 
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
   // Fails with unavailable when the host does not say whether a namespace exists.
-  Task<Result<>> catch_up(const std::vector<apiserver::WriteItem>& items) override;
+  Task<Result<bool>> catch_up(const std::vector<apiserver::WriteItem>& items) override;
 
  private:
   enum class Phase { active, terminating };
   void replace(std::vector<Json> objects, const std::string& version) override;
   void put(const Json& object) override;
   void erase(const Json& last_state) override;
+  std::optional<Phase> phase_of(std::string_view name) const;
   Task<Result<>> look_up(std::string name);
 
   client::RestClient& host_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/control/loop.h"
 #include "foundation/base/log.h"
 #include "foundation/runtime/scope.h"
 
@@ -34,7 +35,8 @@ void HostNodes::serve(Known known, Forget forget) {
 Task<void> HostNodes::run() {
   runtime::Scope scope(runtime_);
   scope.spawn(reflector_.run());
-  scope.spawn(work());
+  const auto work = [this](std::string name) { return forget_if_gone(std::move(name)); };
+  scope.spawn(control::run_workers(runtime_, missing_, {.name = "host-nodes"}, work));
   co_await scope.join();
 }
 
@@ -58,22 +60,6 @@ void HostNodes::erase(const Json& last_state) {
   const std::string name = name_of(last_state);
   names_.erase(name);
   missing_.add(name);
-}
-
-Task<void> HostNodes::work() {
-  for (;;) {
-    const Result<std::string> name = co_await missing_.take();
-    if (!name) co_return;
-    const Result<> outcome = co_await forget_if_gone(*name);
-    if (outcome) {
-      missing_.forget(*name);
-    } else {
-      log::warning("a node that is gone will be forgotten later",
-                   {{"node", *name}, {"error", outcome.error().to_string()}});
-      missing_.retry(*name);
-    }
-    missing_.done(*name);
-  }
 }
 
 Task<Result<>> HostNodes::forget_if_gone(std::string name) {

@@ -14,7 +14,7 @@
 
 #include "api/client/reflector.h"
 #include "api/client/rest_client.h"
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::delegation {
@@ -39,7 +39,6 @@ class HostNodes final : private client::ObjectSink {
   void replace(std::vector<Json> objects, const std::string& version) override;
   void put(const Json& object) override;
   void erase(const Json& last_state) override;
-  Task<void> work();
   Task<Result<>> forget_if_gone(std::string name);
 
   runtime::Runtime& runtime_;
@@ -47,7 +46,7 @@ class HostNodes final : private client::ObjectSink {
   Known known_;
   Forget forget_;
   std::set<std::string, std::less<>> names_;
-  client::WorkQueue<std::string> missing_;
+  control::WorkQueue<std::string> missing_;
   client::Reflector reflector_;
 };
 

@@ -1,6 +1,7 @@
 #include "api/watchcache/watch_cache.h"
 
 #include "foundation/base/log.h"
+#include "foundation/runtime/single_flight.h"
 
 namespace fairlead::watchcache {
 namespace {
@@ -13,11 +14,8 @@ constexpr std::string_view kGuardPrefix = "guard/";
 
 // One question to the store for its revision, shared by everyone who came before it was asked: what
 // it tells is not older than anything acknowledged until then.
-struct WatchCache::Check {
-  Result<store::Revision> outcome = store::Revision{0};
+struct WatchCache::Check : runtime::SharedCall<store::Revision> {
   bool begun = false;  // a fiber is on its way to ask
-  bool done = false;
-  runtime::Signal finished;
 };
 
 WatchCache::WatchCache(runtime::Runtime& runtime, store::Store& store,
@@ -151,12 +149,12 @@ Task<Result<>> WatchCache::fresh() {
     ++checks_under_way_;
     scope_.spawn(check_revision());
   }
-  while (!check->done) {
-    FL_CO_CHECKED(co_await check->finished.wait());
+  while (!check->outcome()) {
+    FL_CO_CHECKED(co_await check->wait());
   }
-  if (!check->outcome) co_return fail(check->outcome.error());
-  const store::Revision wanted = *check->outcome;
-  while (!ready_ || revision_ < wanted) {
+  const Result<store::Revision>& wanted = *check->outcome();
+  if (!wanted) co_return fail(wanted.error());
+  while (!ready_ || revision_ < *wanted) {
     FL_CO_CHECKED(co_await advanced_.wait());
   }
   co_return Result<>{};
@@ -168,9 +166,8 @@ Task<Result<>> WatchCache::fresh() {
 Task<void> WatchCache::check_revision() {
   while (next_check_) {
     const std::shared_ptr<Check> check = std::exchange(next_check_, nullptr);
-    check->outcome = co_await store_.revision();
-    check->done = true;
-    check->finished.notify();
+    Result<store::Revision> outcome = co_await store_.revision();
+    check->end(std::move(outcome));
   }
   --checks_under_way_;
 }

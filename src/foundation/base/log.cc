@@ -89,7 +89,7 @@ bool is_bare(std::string_view text) {
   return true;
 }
 
-std::string text_line(Level level, std::string_view message, Fields fields) {
+std::string text_line(Level level, std::string_view message, std::span<const LogField> fields) {
   std::string line;
   append_time(line);
   line.append(" ").append(text_name(level)).append(" ");
@@ -106,7 +106,7 @@ std::string text_line(Level level, std::string_view message, Fields fields) {
   return line;
 }
 
-std::string json_line(Level level, std::string_view message, Fields fields) {
+std::string json_line(Level level, std::string_view message, std::span<const LogField> fields) {
   std::string line = "{\"time\":\"";
   append_time(line);
   line.append("\",\"level\":\"").append(json_name(level)).append("\",\"message\":");
@@ -136,14 +136,14 @@ void set_format(Format format) { current_format.store(format, std::memory_order_
 Format format() { return current_format.load(std::memory_order_relaxed); }
 bool enabled(Level level) { return level >= current_level.load(std::memory_order_relaxed); }
 
-std::string line(Level level, std::string_view message, Fields fields) {
+std::string line(Level level, std::string_view message, std::span<const LogField> fields) {
   return format() == Format::json ? json_line(level, message, fields)
                                   : text_line(level, message, fields);
 }
 
 void write(Level level, std::string_view message, Fields fields) {
   if (!enabled(level)) return;
-  const std::string text = line(level, message, fields);
+  const std::string text = line(level, message, {fields.begin(), fields.size()});
   // One write per line keeps lines of several threads and processes whole. A log that cannot be
   // written stops nothing.
   const int saved = errno;

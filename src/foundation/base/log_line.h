@@ -1,6 +1,7 @@
 // Log lines as text, for callers that write them elsewhere than to standard error (log.h).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,6 @@ namespace fairlead::log {
 
 Format format();
 // The line that write() would write, with its end.
-std::string line(Level level, std::string_view message, Fields fields);
+std::string line(Level level, std::string_view message, std::span<const LogField> fields);
 
 }  // namespace fairlead::log

@@ -4,14 +4,19 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "foundation/base/log.h"
 #include "foundation/base/result.h"
 
 namespace fairlead::command {
 
-// On standard output, at once.
-void announce(std::string_view program, const std::string& sentence, log::Fields fields);
+// On standard output, at once; and to the service manager (sd_notify), if there is one.
+void announce(std::string_view program, const std::string& sentence,
+              const std::vector<log::LogField>& fields);
+
+// To the service manager, if there is one: it ends, by its own will.
+void announce_stop(const std::string& why);
 
 // On standard error; returns the exit status.
 int report_failure(std::string_view program, const Error& error);

@@ -1,6 +1,7 @@
 // StopRequest: somebody wants a program to end: a signal in production, the story in simulation.
 #pragma once
 
+#include "foundation/command/announce.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/epoll_runtime.h"
 
@@ -25,11 +26,13 @@ class StopRequest {
   runtime::Signal changed_;
 };
 
-// Asks at every signal that the runtime catches, until cancelled.
+// Asks at every signal that the runtime catches, until cancelled; the service manager is told of
+// the first.
 inline Task<void> ask_at_signals(runtime::EpollRuntime& runtime, StopRequest& stop) {
   for (;;) {
     const Result<int> signal = co_await runtime.next_signal();
     if (!signal) co_return;
+    if (!stop.asked()) announce_stop("signal " + std::to_string(*signal));
     stop.ask(*signal);
   }
 }

@@ -33,7 +33,7 @@ class Signal {
   LinkList<Wait> waits_;  // if destroyed before its waits, those wait on until cancelled
 };
 
-class Signal::Wait : public Waiter, public Link {
+class Signal::Wait : public Waiter, public Link<> {
  public:
   explicit Wait(Signal& signal) : signal_(signal) {}
   bool await_ready() const { return false; }
@@ -59,7 +59,7 @@ class Signal::Wait : public Waiter, public Link {
     if (!suspended()) return;
     code_ = code;
     given_up_ = why;
-    Link::unlink();
+    Link<>::unlink();
     wake();
   }
 

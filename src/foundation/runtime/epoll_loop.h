@@ -124,7 +124,7 @@ class Descriptor {
   LinkList<Readiness> writers_;
 };
 
-class Readiness final : public Waiter, public Link {
+class Readiness final : public Waiter, public Link<> {
  public:
   Readiness(Descriptor& descriptor, bool write) : descriptor_(descriptor), write_(write) {}
 
@@ -149,7 +149,7 @@ class Readiness final : public Waiter, public Link {
   }
   void on_cancel() override {
     cancelled_ = true;
-    Link::unlink();
+    Link<>::unlink();
     wake();
   }
 

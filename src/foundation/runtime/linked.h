@@ -1,10 +1,18 @@
 // Link and LinkList: an intrusive list. A destroyed member leaves its list, and a destroyed list
-// unlinks its members. Waiters of a signal or a socket are in such a list, in order of arrival;
-// waiting allocates nothing, and either side may be destroyed first.
+// unlinks its members; linking allocates nothing. The loop's ready queue and the waiters of a
+// signal or a socket are such lists, in order of arrival.
+//
+// What can be in several lists at once derives from several Links, told apart by `Where`.
 #pragma once
+
+#include "foundation/base/check.h"
 
 namespace fairlead::runtime {
 
+template <class T, class Where>
+class LinkList;
+
+template <class Where = void>
 class Link {
  public:
   bool linked() const { return next_ != nullptr; }
@@ -22,14 +30,14 @@ class Link {
   ~Link() { unlink(); }
 
  private:
-  template <class T>
+  template <class T, class Other>
   friend class LinkList;
   Link* next_ = nullptr;
   Link* prev_ = nullptr;
 };
 
-// T derives from Link.
-template <class T>
+// First in, first out. T derives from Link<Where>.
+template <class T, class Where = void>
 class LinkList {
  public:
   LinkList() { head_.next_ = head_.prev_ = &head_; }
@@ -41,9 +49,10 @@ class LinkList {
   }
 
   bool empty() const { return head_.next_ == &head_; }
-  // REQUIRES: `member` is in no list.
+  // REQUIRES: `member` is in no list of that kind.
   void push(T& member) {
-    Link& link = member;
+    Link<Where>& link = member;
+    CHECK(!link.linked());
     link.prev_ = head_.prev_;
     link.next_ = &head_;
     head_.prev_->next_ = &link;
@@ -52,13 +61,13 @@ class LinkList {
   // Takes the oldest member out; nullptr when there is none.
   T* pop() {
     if (empty()) return nullptr;
-    Link* first = head_.next_;
+    Link<Where>* first = head_.next_;
     first->unlink();
     return static_cast<T*>(first);
   }
 
  private:
-  struct Head : Link {};
+  struct Head : Link<Where> {};
   Head head_;
 };
 

@@ -17,63 +17,21 @@
 
 #include "foundation/base/check.h"
 #include "foundation/base/result.h"
+#include "foundation/runtime/linked.h"
 
 namespace fairlead::runtime {
 
 // Something to run on the loop. Unlinks itself when destroyed, so a dead coroutine is never
 // resumed.
-class Ready {
+class Ready : public Link<Ready> {
  public:
-  Ready() = default;
-  Ready(const Ready&) = delete;
-  Ready& operator=(const Ready&) = delete;
-  virtual ~Ready() { unlink(); }
-
-  bool queued() const { return next_ != nullptr; }
-  void unlink() {
-    if (!next_) return;
-    prev_->next_ = next_;
-    next_->prev_ = prev_;
-    next_ = prev_ = nullptr;
-  }
+  virtual ~Ready() = default;
+  bool queued() const { return Link<Ready>::linked(); }
   virtual void run() = 0;
-
- private:
-  friend class ReadyQueue;
-  Ready* next_ = nullptr;
-  Ready* prev_ = nullptr;
 };
 
-// First in, first out. Each loop has one.
-class ReadyQueue {
- public:
-  ReadyQueue() { head_.next_ = head_.prev_ = &head_; }
-  ~ReadyQueue() {
-    while (pop()) {
-    }
-    head_.next_ = head_.prev_ = nullptr;
-  }
-  bool empty() const { return head_.next_ == &head_; }
-  void push(Ready& ready) {
-    CHECK(!ready.queued());
-    ready.prev_ = head_.prev_;
-    ready.next_ = &head_;
-    head_.prev_->next_ = &ready;
-    head_.prev_ = &ready;
-  }
-  Ready* pop() {
-    if (empty()) return nullptr;
-    Ready* first = head_.next_;
-    first->unlink();
-    return first;
-  }
-
- private:
-  struct Head final : Ready {
-    void run() override {}
-  };
-  Head head_;
-};
+// Each loop has one.
+using ReadyQueue = LinkList<Ready, Ready>;
 
 class Executor {
  public:

@@ -20,6 +20,12 @@
 namespace fairlead::wire {
 namespace {
 
+// yaml-cpp's mark of nowhere is -1, -1.
+YamlPlace place_of(const YAML::Mark& mark) {
+  return {.line = static_cast<std::size_t>(std::max(mark.line, 0)) + 1,
+          .column = static_cast<std::size_t>(std::max(mark.column, 0)) + 1};
+}
+
 std::string place(const YAML::Mark& mark) {
   return "YAML line " + std::to_string(mark.line + 1) + ", column " +
          std::to_string(mark.column + 1) + ": ";
@@ -41,8 +47,9 @@ std::size_t weight(const Json& value) {
 
 class DocumentBuilder final : public YAML::EventHandler {
  public:
-  explicit DocumentBuilder(const JsonParseOptions& options)
-      : max_depth_(options.max_depth), alias_budget_(options.max_bytes) {}
+  // `places` null: they are not asked for.
+  DocumentBuilder(const JsonParseOptions& options, YamlPlaces* places)
+      : max_depth_(options.max_depth), alias_budget_(options.max_bytes), places_(places) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -96,6 +103,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     bool has_key = false;
     bool merging = false;  // the pending key is "<<"
     std::string key;
+    YAML::Mark key_mark;
     JsonObject merged;  // members that "<<" brings, used where the map itself has none
   };
 
@@ -105,7 +113,9 @@ class DocumentBuilder final : public YAML::EventHandler {
   }
 
   void refuse(const YAML::Mark& mark, const std::string& what) {
-    if (!error_) error_ = Error{Code::invalid, place(mark) + what};
+    if (error_) return;
+    error_ = Error{Code::invalid, places_ ? what : place(mark) + what};
+    if (places_) places_->failure = place_of(mark);
   }
 
   bool pay(const YAML::Mark& mark, const Json& copied) {
@@ -157,8 +167,10 @@ class DocumentBuilder final : public YAML::EventHandler {
     }
     Frame& top = stack_.back();
     if (JsonArray* array = top.value.if_array()) {
+      if (places_) places_->at[pending_path()] = place_of(mark);
       array->push_back(std::move(value));
     } else if (!top.has_key) {
+      top.key_mark = mark;
       if (value.is_structured()) return refuse(mark, "a map key must be a scalar");
       top.key = value.is_string() ? std::string(value.get_string()) : encode_json(value);
       top.has_key = true;
@@ -172,6 +184,10 @@ class DocumentBuilder final : public YAML::EventHandler {
   void set_member(Frame& top, Json value) {
     JsonObject& object = top.value.get_object();
     const auto [member, inserted] = object.emplace(top.key, nullptr);
+    if (places_) {
+      auto& into = inserted ? places_->at : places_->duplicates;
+      into[pending_path()] = place_of(top.key_mark);
+    }
     if (!inserted) {
       constexpr std::size_t kMaxReported = 100;
       std::string path = pending_path();
@@ -218,6 +234,7 @@ class DocumentBuilder final : public YAML::EventHandler {
   Json root_;
   std::vector<std::string> duplicates_;
   std::optional<Error> error_;
+  YamlPlaces* places_;
 };
 
 bool looks_like_json(std::string_view text) {
@@ -225,12 +242,8 @@ bool looks_like_json(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-}  // namespace
-
-Result<ParsedJson> parse_yaml(std::string_view text, const JsonParseOptions& options) {
-  if (looks_like_json(text)) {
-    if (auto json = parse_json(text, options)) return json;
-  }
+Result<ParsedJson> parse_document(std::string_view text, const JsonParseOptions& options,
+                                  YamlPlaces* places) {
   if (text.size() > options.max_bytes) {
     return fail(Code::invalid, "YAML text of " + std::to_string(text.size()) +
                                    " bytes exceeds the limit of " +
@@ -245,19 +258,43 @@ Result<ParsedJson> parse_yaml(std::string_view text, const JsonParseOptions& opt
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    DocumentBuilder document(options);
+    DocumentBuilder document(options, places);
     parser.HandleNextDocument(document);
     auto parsed = document.take();
-    DocumentBuilder rest(options);
+    DocumentBuilder rest(options, nullptr);
     if (parsed && parser.HandleNextDocument(rest) && !rest.empty()) {
       return fail(Code::invalid, "YAML: more than one document");
     }
     return parsed;
   } catch (const YAML::Exception& error) {
-    return fail(Code::invalid, place(error.mark) + error.msg);
+    if (places) places->failure = place_of(error.mark);
+    return fail(Code::invalid, (places ? "" : place(error.mark)) + error.msg);
   } catch (const std::exception& error) {
     return fail(Code::invalid, std::string("YAML: ") + error.what());
   }
+}
+
+}  // namespace
+
+YamlPlace YamlPlaces::find(std::string_view path) const {
+  for (;;) {
+    if (const auto known = at.find(path); known != at.end()) return known->second;
+    const std::size_t end = path.find_last_of(".[");
+    if (end == std::string_view::npos) return {};
+    path = path.substr(0, end);
+  }
+}
+
+Result<ParsedJson> parse_yaml(std::string_view text, const JsonParseOptions& options) {
+  if (looks_like_json(text)) {
+    if (auto json = parse_json(text, options)) return json;
+  }
+  return parse_document(text, options, nullptr);
+}
+
+Result<ParsedJson> parse_yaml(std::string_view text, const JsonParseOptions& options,
+                              YamlPlaces& places) {
+  return parse_document(text, options, &places);
 }
 
 }  // namespace fairlead::wire

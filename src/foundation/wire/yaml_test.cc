@@ -148,5 +148,44 @@ TEST(Utf8, OnlyWellFormedTextPasses) {
   }
 }
 
+// Members stand where their key does, items where they begin; what has no place of its own stands
+// where the part around it does.
+TEST(YamlPlaces, AreThoseOfTheText) {
+  const std::string text =
+      "# a comment\n"
+      "node: a\n"
+      "election:\n"
+      "  peers: [{name: b}, {name: c}]\n"
+      "list:\n"
+      "- x\n"
+      "-   y: 1\n"
+      "node: b\n";
+  YamlPlaces places;
+  const Result<ParsedJson> parsed = parse_yaml(text, {}, places);
+  ASSERT_TRUE(parsed.has_value());
+  const std::vector<std::pair<std::string, YamlPlace>> rows{
+      {"node", {2, 1}},
+      {"election", {3, 1}},
+      {"election.peers", {4, 3}},
+      {"election.peers[1]", {4, 22}},
+      {"election.peers[1].name", {4, 23}},
+      {"election.peers[1].port", {4, 22}},  // not there
+      {"list[0]", {6, 3}},
+      {"list[1].y", {7, 5}},
+      {"nothing", {1, 1}},
+  };
+  for (const auto& [path, place] : rows) {
+    EXPECT_EQ(places.find(path).line, place.line) << path;
+    EXPECT_EQ(places.find(path).column, place.column) << path;
+  }
+  ASSERT_TRUE(places.duplicates.contains("node"));
+  EXPECT_EQ(places.duplicates.at("node").line, 8U);
+  YamlPlaces broken;
+  const Result<ParsedJson> refused = parse_yaml("a: 1\nb: [1, 2\nc: 3\n", {}, broken);
+  EXPECT_FALSE(refused.has_value());
+  EXPECT_GE(broken.failure.line, 2U);
+  EXPECT_FALSE(refused.error().message.starts_with("YAML line"));
+}
+
 }  // namespace
 }  // namespace fairlead::wire

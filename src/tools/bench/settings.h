@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "foundation/base/duration_text.h"
 #include "foundation/base/result.h"
 #include "foundation/runtime/time.h"
 
@@ -16,8 +17,7 @@ enum class Verb { create, get, list, patch, update, remove, mixed };
 Result<Verb> parse_verb(std::string_view text);
 std::string_view verb_name(Verb verb);
 
-// "10s", "1m30s", "250ms", or plain seconds.
-Result<Duration> parse_duration(std::string_view text);
+using fairlead::parse_duration;
 
 struct ApiSettings {
   Verb verb = Verb::get;

@@ -5,6 +5,7 @@
 
 #include "foundation/base/check.h"
 #include "foundation/base/log.h"
+#include "foundation/runtime/back_off.h"
 
 namespace fairlead::store {
 namespace {
@@ -12,8 +13,7 @@ namespace {
 // etcd sends at most request-sized watch responses when asked to fragment, and lists come in pages;
 // one transaction of the largest size and its overhead fits many times.
 constexpr std::size_t kMaxMessage = 64 << 20;
-constexpr Duration kFirstPause = 50ms;
-constexpr Duration kLongestPause = 500ms;
+constexpr runtime::BackOff::Limits kRetries{.first = 50ms, .longest = 500ms, .jitter = true};
 
 // etcd closes connections that ping more often than every five seconds.
 constexpr Duration kPingInterval = 6s;
@@ -41,8 +41,6 @@ struct EtcdClient::Link {
   Link(runtime::Runtime& runtime, const http::ClientOptions& options) : client(runtime, options) {}
   http::Client client;
   std::uint64_t examined = 0;  // the connection whose history is known
-  bool examining = false;
-  runtime::Signal changed;
 };
 
 struct EtcdClient::Member {
@@ -83,7 +81,10 @@ Error EtcdStream::ending() const {
 }
 
 EtcdClient::EtcdClient(runtime::Runtime& runtime, const EtcdOptions& options)
-    : runtime_(runtime), options_(options), history_(runtime, options.root, options.seen) {
+    : runtime_(runtime),
+      options_(options),
+      history_(runtime, options.root, options.seen),
+      examinations_(runtime) {
   CHECK(!options_.endpoints.empty());
   for (const runtime::Endpoint& endpoint : options_.endpoints) {
     http::ClientOptions client;
@@ -143,6 +144,7 @@ Task<Result<std::string>> EtcdClient::call(Kind kind, std::string_view path, std
 Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path, std::string framed,
                                                std::uint64_t life) {
   const Instant deadline = runtime_.now() + options_.call_time;
+  runtime::BackOff back_off(kRetries);
   for (std::size_t attempt = 0;; ++attempt) {
     if (attempt > 0) ++counters_.retries;
     const std::size_t at = current_;
@@ -172,20 +174,13 @@ Task<Result<std::string>> EtcdClient::attempts(Kind kind, std::string_view path,
     leave(at);
     if (kind == Kind::write && !failure.surely_not_applied)
       co_return fail(Code::timeout, "fate unknown: " + failure.error.message);
-    if (runtime_.now() + kFirstPause >= deadline)
+    if (runtime_.now() + kRetries.first >= deadline)
       co_return fail(Code::unavailable, std::move(failure.error.message));
+    // Every member was tried: give the cluster a moment, longer each round.
     if ((attempt + 1) % members_.size() == 0) {
-      FL_CO_CHECKED(co_await pause(attempt));
+      FL_CO_CHECKED(co_await back_off.pause(runtime_));
     }
   }
-}
-
-// Every member was tried: give the cluster a moment, longer each round.
-Task<Result<>> EtcdClient::pause(std::size_t attempt) {
-  const std::size_t round = std::min<std::size_t>((attempt + 1) / members_.size(), 5);
-  const Duration longest = std::min(kFirstPause * (1 << (round - 1)), kLongestPause);
-  const Duration jitter{static_cast<std::int64_t>(runtime_.random() % (longest.count() / 2))};
-  co_return co_await runtime::sleep(runtime_, longest / 2 + jitter);
 }
 
 Result<> EtcdClient::check_life(std::uint64_t life) const {
@@ -193,32 +188,27 @@ Result<> EtcdClient::check_life(std::uint64_t life) const {
   return fail(Code::gone, "etcd was restored");
 }
 
-// Returns once the link has a connection whose history is known. One caller examines it, others
-// wait for that.
+// Returns once the link has a connection whose history is known.
 Task<Result<EtcdHistory::Refusal>> EtcdClient::examined(const Member& member, Link& link) {
   for (;;) {
     const std::uint64_t connection = link.client.connection();
     if (connection != 0 && connection == link.examined) co_return EtcdHistory::Refusal();
-    if (link.examining) {
-      FL_CO_CHECKED(co_await link.changed.wait());
-      continue;
-    }
-    const struct Examining {  // also when this frame is destroyed while it waits
-      explicit Examining(Link& its_link) : link(its_link) { link.examining = true; }
-      ~Examining() {
-        link.examining = false;
-        link.changed.notify();
-      }
-      Link& link;
-    } examining(link);
-    std::uint64_t used = 0;
-    EtcdHistory::Call call = [&](std::string_view path, std::string framed) {
-      return ask_unexamined(member, link, path, std::move(framed), used);
+    const auto examining = [&] {
+      return runtime::with_timeout(runtime_, options_.attempt_time, examine(member, link));
     };
-    FL_CO_TRY(EtcdHistory::Refusal refusal, co_await history_.examine(std::move(call)));
+    FL_CO_TRY(EtcdHistory::Refusal refusal, co_await examinations_.ask(&link, examining));
     if (refusal) co_return refusal;
-    link.examined = used;
   }
+}
+
+Task<Result<EtcdHistory::Refusal>> EtcdClient::examine(const Member& member, Link& link) {
+  std::uint64_t used = 0;
+  EtcdHistory::Call call = [&](std::string_view path, std::string framed) {
+    return ask_unexamined(member, link, path, std::move(framed), used);
+  };
+  FL_CO_TRY(EtcdHistory::Refusal refusal, co_await history_.examine(std::move(call)));
+  if (!refusal) link.examined = used;
+  co_return refusal;
 }
 
 // The first call may make the connection; all further ones must go over the same.

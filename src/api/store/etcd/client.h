@@ -25,6 +25,7 @@
 #include "foundation/http/client.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
+#include "foundation/runtime/single_flight.h"
 #include "foundation/wire/etcd.h"
 #include "foundation/wire/grpc.h"
 
@@ -105,6 +106,7 @@ class EtcdClient {
   Task<Result<std::string>> attempts(Kind kind, std::string_view path, std::string framed,
                                      std::uint64_t life);
   Task<Result<EtcdHistory::Refusal>> examined(const Member& member, Link& link);
+  Task<Result<EtcdHistory::Refusal>> examine(const Member& member, Link& link);
   Task<Result<EtcdAnswer>> ask_unexamined(const Member& member, Link& link, std::string_view path,
                                           std::string framed, std::uint64_t& connection);
   Task<Result<EtcdAnswer>> exchange(const Member& member, Link& link, http::Request request,
@@ -114,7 +116,6 @@ class EtcdClient {
   http::Request request_for(const Member& member, std::string_view path, std::string framed,
                             std::optional<Duration> limit) const;
   void leave(std::size_t member);
-  Task<Result<>> pause(std::size_t attempt);
 
   runtime::Runtime& runtime_;
   EtcdOptions options_;
@@ -122,6 +123,7 @@ class EtcdClient {
   EtcdHistory history_;
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t current_ = 0;
+  runtime::SingleFlight<const Link*, EtcdHistory::Refusal> examinations_;  // use the members
 };
 
 }  // namespace fairlead::store

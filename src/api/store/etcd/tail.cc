@@ -9,8 +9,7 @@
 namespace fairlead::store {
 namespace {
 
-constexpr Duration kFirstPause = 20ms;
-constexpr Duration kLongestPause = 1s;
+constexpr runtime::BackOff::Limits kRetries{.first = 20ms, .longest = 1s, .jitter = true};
 
 // What another member, or the same one later, may not refuse.
 bool may_pass(const Error& error) {
@@ -33,7 +32,8 @@ EtcdTail::EtcdTail(EtcdClient& client, const EtcdKeys& keys, std::uint64_t life,
       keys_(keys),
       life_(life),
       position_(after),
-      member_(client.current_member()) {}
+      member_(client.current_member()),
+      back_off_(kRetries) {}
 
 EtcdTail::~EtcdTail() = default;
 
@@ -42,7 +42,8 @@ Task<Result<EtcdTail::Revisions>> EtcdTail::next() {
     Result<Revisions> result = co_await read_or_be_moved();
     const bool told_to_move = std::exchange(moving_on_, false);
     if (result) {
-      failures_ = 0;
+      failing_ = false;
+      back_off_.reset();
       position_ = result->back().revision;
       co_return result;
     }
@@ -51,8 +52,10 @@ Task<Result<EtcdTail::Revisions>> EtcdTail::next() {
     log::info("etcd watch reconnects",
               {{"after", position_}, {"error", result.error().to_string()}});
     ++member_;
-    ++failures_;
-    FL_CO_CHECKED(co_await pause());
+    // The next member may be there: only after that is a pause of use.
+    if (std::exchange(failing_, true)) {
+      FL_CO_CHECKED(co_await back_off_.pause(client_.runtime()));
+    }
   }
 }
 
@@ -141,15 +144,6 @@ Result<EtcdTail::Revisions> EtcdTail::take(std::string_view message) {
 void EtcdTail::disconnect() {
   stream_.reset();
   assembler_.reset();
-}
-
-Task<Result<>> EtcdTail::pause() {
-  if (failures_ <= 1) co_return Result<>{};
-  const std::size_t doublings = std::min<std::size_t>(failures_ - 2, 6);
-  const Duration longest = std::min(kFirstPause * (1 << doublings), kLongestPause);
-  runtime::Runtime& runtime = client_.runtime();
-  const Duration jitter{static_cast<std::int64_t>(runtime.random() % (longest.count() / 2))};
-  co_return co_await runtime::sleep(runtime, longest / 2 + jitter);
 }
 
 }  // namespace fairlead::store

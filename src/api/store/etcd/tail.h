@@ -14,6 +14,7 @@
 #include "api/store/etcd/client.h"
 #include "api/store/etcd/keys.h"
 #include "foundation/base/result.h"
+#include "foundation/runtime/back_off.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::store {
@@ -44,14 +45,14 @@ class EtcdTail {
   Task<Result<>> connect();
   Result<Revisions> take(std::string_view message);
   void disconnect();
-  Task<Result<>> pause();
 
   EtcdClient& client_;
   const EtcdKeys& keys_;
   const std::uint64_t life_;
   Revision position_;
   std::size_t member_;
-  std::size_t failures_ = 0;  // in a row
+  bool failing_ = false;
+  runtime::BackOff back_off_;
   std::unique_ptr<EtcdStream> stream_;
   std::optional<EtcdAssembler> assembler_;
   Reading* reading_ = nullptr;

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/control/loop.h"
 #include "features/networks/ipam/address_metrics.h"
 #include "features/networks/ipam/assignment_objects.h"
 #include "features/networks/ipam/assignment_writes.h"
 #include "features/networks/ipam/happenings.h"
-#include "foundation/base/log.h"
-#include "foundation/runtime/scope.h"
 
 namespace fairlead::ipam {
 
-using apimachinery::refuse;
 using apiserver::Answer;
 using apiserver::Change;
 using apiserver::WriteItem;
@@ -20,24 +18,23 @@ using apiserver::WriteItem;
 namespace {
 
 constexpr int kWorkers = 6;  // their commits share trips to the store
-constexpr int kConflict = 409;
 // With two addresses each and the status, still within one transaction.
 constexpr std::size_t kBatch = 40;
-constexpr client::BackoffLimits kBackoff{.first = 100ms, .longest = 30s};
+constexpr runtime::BackOff::Limits kRetries{.first = 100ms, .longest = 30s};
 constexpr char kSubnetMark = '*';  // in no object's name
 
 }  // namespace
 
 AddressController::AddressController(runtime::Runtime& runtime, NetworkState& networks,
-                                     apiserver::ObjectWriter& writer, client::EventRecorder& events,
-                                     metrics::Registry& metrics,
-                                     std::optional<client::WorkQueueMetrics> queue_metrics)
+                                     apiserver::ObjectWriter& writer,
+                                     control::EventRecorder& events, metrics::Registry& metrics,
+                                     std::optional<control::WorkQueueMetrics> queue_metrics)
     : runtime_(runtime),
       networks_(networks),
       writer_(writer),
       events_(events),
       metrics_(std::make_unique<AddressMetrics>(metrics)),
-      queue_(runtime, kBackoff, queue_metrics) {
+      queue_(runtime, queue_metrics, kRetries) {
   networks.listen(
       {.attachment = [this](auto* before, auto* after) { notice_attachment(before, after); },
        .subnet = [this](auto* before, auto* after) { notice_subnet(before, after); },
@@ -72,6 +69,9 @@ void AddressController::notice_subnet(const SubnetFacts* before, const SubnetFac
   // Those of other namespaces are not judged by the transaction that removed it, and of others it
   // may have had room for only some.
   if (!after) look_at_waiting_subnets(known.vni);
+  // What it was refused for may be gone since: locks are not compared in the transaction that
+  // creates a Subnet, and whoever saw the last one go did not know of this one yet.
+  if (after && !after->validated) queue_.add(kSubnetMark + after->key());
 }
 
 void AddressController::look_at_waiting_subnets(Vni vni) {
@@ -165,23 +165,9 @@ std::size_t AddressController::waiting() const {
 }
 
 Task<void> AddressController::run() {
-  runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  co_await scope.join();
-}
-
-Task<void> AddressController::work() {
-  for (;;) {
-    Result<std::string> first = co_await queue_.take();
-    if (!first) co_return;
-    std::vector<std::string> keys{std::move(*first)};
-    while (keys.size() < kBatch) {
-      std::optional<std::string> next = queue_.try_take();
-      if (!next) break;
-      keys.push_back(std::move(*next));
-    }
-    co_await handle(std::move(keys));
-  }
+  const auto work = [this](control::Batch<std::string>& keys) { return handle(keys); };
+  co_await control::run_batches(runtime_, queue_,
+                                {.name = "ipam", .workers = kWorkers, .batch = kBatch}, work);
 }
 
 Assignment AddressController::assign(const AttachmentFacts& attachment) {
@@ -213,66 +199,57 @@ bool AddressController::holds(const Assignment& assignment) const {
 }
 
 // All in one transaction; if that is refused, each by itself, so that one bad case holds up nobody.
-Task<void> AddressController::handle(std::vector<std::string> keys) {
-  const auto finish = [this](const std::string& key, const Answer<>& outcome) {
-    if (outcome) {
-      queue_.forget(key);
-    } else {
-      metrics_->failures.add();
-      // A rival was faster: the ordinary way of the world with several controllers.
-      if (outcome.error().code != kConflict)
-        log::warning("address assignment will try again",
-                     {{"attachment", key}, {"error", outcome.error().message}});
-      queue_.retry(key);
-    }
-    queue_.done(key);
-  };
+Task<void> AddressController::handle(control::Batch<std::string>& keys) {
   Batch batch;
-  std::vector<std::string> attachments;
-  for (const std::string& key : keys) {
+  for (const std::string& key : keys.keys()) {
     if (key.front() == kSubnetMark) {
-      const Answer<> looked = co_await look_again_at_subnet(key.substr(1));
-      finish(key, looked);
+      const Result<> looked = co_await look_again_at_subnet(key.substr(1));
+      finish(keys, key, looked);
     } else if (auto assignment = assign(key); assignment && !holds(*assignment)) {
       batch.push_back(std::move(assignment));
-      attachments.push_back(key);
     } else {
       if (assignment) {
         no_longer_waits(assignment->subnet, key);
         wake_one(assignment->subnet);  // it does not take the address that it was woken for
       }
-      finish(key, {});
+      finish(keys, key, {});
     }
   }
   if (batch.empty()) co_return;
-  Answer<> outcome = co_await commit(batch);
+  const Result<> outcome = co_await commit(batch);
   for (const auto& assignment : batch) settle(*assignment, outcome.has_value());
-  if (outcome || batch.size() == 1) {
-    for (const std::string& key : attachments) finish(key, outcome);
-    co_return;
-  }
-  for (const std::string& key : attachments) {
-    const auto assignment = assign(key);
-    outcome = Answer<>{};
-    if (assignment) {
-      outcome = co_await commit(Batch(1, assignment));
-      settle(*assignment, outcome.has_value());
-    }
-    finish(key, outcome);
+  const bool together = outcome || batch.size() == 1;
+  for (const auto& assignment : batch) {
+    Result<> own = outcome;
+    if (!together) own = co_await commit_alone(assignment->attachment);
+    finish(keys, assignment->attachment, own);
   }
 }
 
-Task<Answer<>> AddressController::commit(Batch batch) {
+void AddressController::finish(control::Batch<std::string>& keys, const std::string& key,
+                               const Result<>& outcome) {
+  if (!outcome) metrics_->failures.add();
+  keys.finish(key, outcome);
+}
+
+Task<Result<>> AddressController::commit_alone(std::string key) {
+  const auto assignment = assign(key);
+  if (!assignment) co_return Result<>{};
+  const Result<> outcome = co_await commit(Batch(1, assignment));
+  settle(*assignment, outcome.has_value());
+  co_return outcome;
+}
+
+Task<Result<>> AddressController::commit(Batch batch) {
   std::vector<WriteItem> items;
   for (const auto& assignment : batch)
     for (WriteItem& item : writes_for(networks_, runtime_, assignment))
       items.push_back(std::move(item));
   const Instant began = runtime_.now();
-  const Answer<std::vector<apiserver::Written>> written =
-      co_await writer_.write_all(std::move(items), false);
+  const auto written = co_await writer_.write_all(std::move(items));
   metrics_->commit_seconds.observe(std::chrono::duration<double>(runtime_.now() - began).count());
-  if (!written) co_return refuse(written.error());
-  co_return Answer<>{};
+  if (!written) co_return fail(written.error());
+  co_return Result<>{};
 }
 
 void AddressController::settle(const Assignment& assignment, bool written) {
@@ -310,23 +287,22 @@ void AddressController::wait_for_address(const Assignment& assignment) {
 }
 
 // Any write by the server itself makes SubnetInterlock judge one that waits.
-Task<Answer<>> AddressController::look_again_at_subnet(std::string key) {
+Task<Result<>> AddressController::look_again_at_subnet(std::string key) {
   const SubnetFacts* subnet = networks_.index().subnet(key);
-  if (!subnet || subnet->validated) co_return Answer<>{};
+  if (!subnet || subnet->validated) co_return Result<>{};
   std::vector<SubnetFacts> others = networks_.index().subnets_of(subnet->vni);
   std::erase_if(others, [&key](const SubnetFacts& other) { return other.key() == key; });
   const std::vector<std::string> errors =
       conflicts(*subnet, others, networks_.ledger().namespaces_holding(subnet->vni));
-  if (!errors.empty() && errors == subnet->errors) co_return Answer<>{};
+  if (!errors.empty() && errors == subnet->errors) co_return Result<>{};
   WriteItem item{
       .kind = &networks_.subnets(), .namespace_name = subnet->namespace_name, .name = subnet->name};
   item.plan = [](const Json* live) -> Answer<Change> {
     if (!live) return Change{.kind = Change::Kind::none};
     return Change{.kind = Change::Kind::put, .object = wire::copy_beside(*live)};
   };
-  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
-  if (!written) co_return refuse(written.error());
-  co_return Answer<>{};
+  FL_CO_CHECKED(co_await writer_.write(std::move(item)));
+  co_return Result<>{};
 }
 
 }  // namespace fairlead::ipam

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
-#include "api/client/work_queue.h"
+#include "api/control/event_recorder.h"
+#include "api/control/loop.h"
 #include "features/networks/ipam/assignment.h"
 #include "features/networks/ipam/network_state.h"
 #include "foundation/base/metrics.h"
@@ -34,9 +34,9 @@ struct AddressMetrics;
 class AddressController {
  public:
   AddressController(runtime::Runtime& runtime, NetworkState& networks,
-                    apiserver::ObjectWriter& writer, client::EventRecorder& events,
+                    apiserver::ObjectWriter& writer, control::EventRecorder& events,
                     metrics::Registry& metrics,
-                    std::optional<client::WorkQueueMetrics> queue_metrics = {});
+                    std::optional<control::WorkQueueMetrics> queue_metrics = {});
   ~AddressController();
 
   // Until cancelled.
@@ -68,21 +68,22 @@ class AddressController {
   void no_longer_waits(const std::string& subnet_key, const std::string& attachment_key);
   bool has_room(const SubnetFacts& subnet) const;
 
-  Task<void> work();
-  Task<void> handle(std::vector<std::string> keys);
+  Task<void> handle(control::Batch<std::string>& keys);
+  void finish(control::Batch<std::string>& keys, const std::string& key, const Result<>& outcome);
   std::shared_ptr<Assignment> assign(const std::string& key);  // null: it is gone
   void give_back(const Assignment& assignment);
   bool holds(const Assignment& assignment) const;
-  Task<apiserver::Answer<>> commit(Batch batch);
-  Task<apiserver::Answer<>> look_again_at_subnet(std::string key);
+  Task<Result<>> commit(Batch batch);
+  Task<Result<>> commit_alone(std::string key);
+  Task<Result<>> look_again_at_subnet(std::string key);
   void wait_for_address(const Assignment& assignment);
 
   runtime::Runtime& runtime_;
   NetworkState& networks_;
   apiserver::ObjectWriter& writer_;
-  client::EventRecorder& events_;
+  control::EventRecorder& events_;
   std::unique_ptr<AddressMetrics> metrics_;
-  client::WorkQueue<std::string> queue_;  // attachments; subnets behind kSubnetMark
+  control::WorkQueue<std::string> queue_;  // attachments; subnets behind kSubnetMark
   std::map<std::string, std::deque<std::string>> waiting_;           // by subnet, in order
   std::map<std::string, std::set<std::string>> woken_;               // by subnet; out of waiting_
   std::map<std::pair<Vni, Ip>, std::set<std::string>> waiting_for_;  // by the address wanted

@@ -10,7 +10,7 @@
 namespace fairlead::ipam {
 namespace {
 
-using client::Happening;
+using control::Happening;
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/control/loop.h"
 #include "features/networks/ipam/interlock_support.h"
 #include "features/networks/kinds/node_report.h"
 #include "foundation/base/log.h"
@@ -10,7 +11,6 @@
 
 namespace fairlead::ipam {
 
-using apimachinery::refuse;
 using apiserver::Answer;
 using apiserver::Change;
 
@@ -30,8 +30,8 @@ Number number(std::string_view text) {
 
 QuarantineKeeper::QuarantineKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                                    apiserver::ObjectWriter& writer,
-                                   std::optional<client::WorkQueueMetrics> queue_metrics)
-    : runtime_(runtime), networks_(networks), writer_(writer), queue_(runtime, {}, queue_metrics) {
+                                   std::optional<control::WorkQueueMetrics> queue_metrics)
+    : runtime_(runtime), networks_(networks), writer_(writer), queue_(runtime, queue_metrics) {
   networks.cache().on_reset([this] { rebuild(); });
   networks.cache().observe([this](const resource::Kind& kind, const watchcache::Event& event) {
     if (&kind == &networks_.reports()) notice_report(event);
@@ -145,8 +145,11 @@ void QuarantineKeeper::consider(const LockFacts& lock) {
 
 Task<void> QuarantineKeeper::run() {
   runtime::Scope scope(runtime_);
-  for (int i = 0; i < kWorkers; ++i) scope.spawn(work());
-  scope.spawn(shorten_lists());
+  const auto work = [this](std::string lock_key) { return let_go(std::move(lock_key)); };
+  scope.spawn(
+      control::run_workers(runtime_, queue_, {.name = "quarantine", .workers = kWorkers}, work));
+  const auto shorten = [this] { return shorten_lists(); };
+  scope.spawn(control::every(runtime_, kShorteningInterval, shorten));
   co_await scope.join();
 }
 
@@ -161,31 +164,14 @@ Task<Result<>> QuarantineKeeper::forget_node(std::string node) {
   item.plan = [](const Json* live) -> Answer<Change> {
     return Change{.kind = live ? Change::Kind::erase : Change::Kind::none};
   };
-  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
-  if (!written) co_return fail(Code::unavailable, written.error().message);
-  if (written->change == Change::Kind::erase)
+  FL_CO_TRY(const apiserver::Written written, co_await writer_.write(std::move(item)));
+  if (written.change == Change::Kind::erase)
     log::info("node is gone: its report is deleted, no released address waits for it",
               {{"node", node}});
   co_return Result<>{};
 }
 
-Task<void> QuarantineKeeper::work() {
-  for (;;) {
-    const Result<std::string> key = co_await queue_.take();
-    if (!key) co_return;
-    const Answer<> outcome = co_await let_go(*key);
-    if (outcome) {
-      queue_.forget(*key);
-    } else {
-      log::warning("a released address will be freed later",
-                   {{"lock", *key}, {"error", outcome.error().message}});
-      queue_.retry(*key);
-    }
-    queue_.done(*key);
-  }
-}
-
-Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
+Task<Result<>> QuarantineKeeper::let_go(std::string lock_key) {
   const std::size_t slash = lock_key.find('/');
   apiserver::WriteItem item{.kind = &networks_.locks(),
                             .namespace_name = lock_key.substr(0, slash),
@@ -195,9 +181,8 @@ Task<Answer<>> QuarantineKeeper::let_go(std::string lock_key) {
     if (!live || !lock || !over(*lock)) return Change{.kind = Change::Kind::none};
     return Change{.kind = Change::Kind::erase};
   };
-  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
-  if (!written) co_return refuse(written.error());
-  co_return Answer<>{};
+  FL_CO_CHECKED(co_await writer_.write(std::move(item)));
+  co_return Result<>{};
 }
 
 bool QuarantineKeeper::waits_for_fewer(const LockFacts& lock) const {
@@ -206,21 +191,18 @@ bool QuarantineKeeper::waits_for_fewer(const LockFacts& lock) const {
 
 // Well within the time that nodes keep a report they no longer need.
 Task<void> QuarantineKeeper::shorten_lists() {
-  for (;;) {
-    if (!co_await runtime::sleep(runtime_, kShorteningInterval)) co_return;
-    std::vector<std::string> keys;
-    for (const LockFacts* lock : networks_.ledger().released(0))
-      if (!lock->awaits.empty() && waits_for_fewer(*lock)) keys.push_back(lock->key());
-    for (const std::string& key : keys) {
-      const Answer<> written = co_await wait_for_fewer(key);
-      if (!written)
-        log::warning("a released address could not be written again",
-                     {{"lock", key}, {"error", written.error().message}});
-    }
+  std::vector<std::string> keys;
+  for (const LockFacts* lock : networks_.ledger().released(0))
+    if (!lock->awaits.empty() && waits_for_fewer(*lock)) keys.push_back(lock->key());
+  for (const std::string& key : keys) {
+    const Result<> written = co_await wait_for_fewer(key);
+    if (!written)
+      log::warning("a released address could not be written again",
+                   {{"lock", key}, {"error", written.error().to_string()}});
   }
 }
 
-Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
+Task<Result<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
   const std::size_t slash = lock_key.find('/');
   apiserver::WriteItem item{.kind = &networks_.locks(),
                             .namespace_name = lock_key.substr(0, slash),
@@ -238,9 +220,8 @@ Task<Answer<>> QuarantineKeeper::wait_for_fewer(std::string lock_key) {
     annotations.erase(kDecidedAnnotation);  // who came late is in the list now
     return change;
   };
-  const Answer<apiserver::Written> written = co_await writer_.write(std::move(item));
-  if (!written) co_return refuse(written.error());
-  co_return Answer<>{};
+  FL_CO_CHECKED(co_await writer_.write(std::move(item)));
+  co_return Result<>{};
 }
 
 }  // namespace fairlead::ipam

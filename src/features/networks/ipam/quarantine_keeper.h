@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/work_queue.h"
+#include "api/control/work_queue.h"
 #include "features/networks/ipam/network_state.h"
 #include "foundation/runtime/runtime.h"
 
@@ -27,7 +27,7 @@ class QuarantineKeeper {
  public:
   QuarantineKeeper(runtime::Runtime& runtime, const NetworkState& networks,
                    apiserver::ObjectWriter& writer,
-                   std::optional<client::WorkQueueMetrics> queue_metrics = {});
+                   std::optional<control::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
@@ -60,9 +60,8 @@ class QuarantineKeeper {
   bool waits_for_fewer(const LockFacts& lock) const;
   bool concerns(const LockFacts& lock, const std::string& node) const;
   std::set<std::string> still_awaited(const LockFacts& lock) const;
-  Task<apiserver::Answer<>> let_go(std::string lock_key);
-  Task<apiserver::Answer<>> wait_for_fewer(std::string lock_key);
-  Task<void> work();
+  Task<Result<>> let_go(std::string lock_key);
+  Task<Result<>> wait_for_fewer(std::string lock_key);
   Task<void> shorten_lists();
 
   runtime::Runtime& runtime_;
@@ -72,7 +71,7 @@ class QuarantineKeeper {
   // By key of a released lock: nodes that came into the network after its list was decided and
   // before it was released.
   std::map<std::string, std::set<std::string>> latecomers_;
-  client::WorkQueue<std::string> queue_;  // locks whose quarantine is over
+  control::WorkQueue<std::string> queue_;  // locks whose quarantine is over
 };
 
 }  // namespace fairlead::ipam

@@ -18,15 +18,15 @@ AgentWord agent_word(const NetworkState& networks, std::string_view node) {
 // Told once it is true.
 class ReadinessInterlock::Tale final : public Hold {
  public:
-  Tale(client::EventRecorder& events, std::vector<client::Happening> happenings)
+  Tale(control::EventRecorder& events, std::vector<control::Happening> happenings)
       : events_(events), happenings_(std::move(happenings)) {}
   void committed() override {
-    for (const client::Happening& happening : happenings_) events_.record(happening);
+    for (const control::Happening& happening : happenings_) events_.record(happening);
   }
 
  private:
-  client::EventRecorder& events_;
-  std::vector<client::Happening> happenings_;
+  control::EventRecorder& events_;
+  std::vector<control::Happening> happenings_;
 };
 
 apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::Transaction&) {
@@ -35,7 +35,7 @@ apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::T
   const resource::Condition ready =
       ready_condition(desired, agent_word(networks_, wire::find_string(desired, "spec.node")));
   resource::set_condition(desired, ready, runtime_.wall_now());
-  std::vector<client::Happening> happenings = happenings_of(proposal.live, desired);
+  std::vector<control::Happening> happenings = happenings_of(proposal.live, desired);
   if (!happenings.empty())
     proposal.holds.push_back(std::make_unique<Tale>(events_, std::move(happenings)));
   return {};

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "api/apiserver/object_writer.h"
-#include "api/client/event_recorder.h"
+#include "api/control/event_recorder.h"
 #include "features/networks/ipam/network_state.h"
 #include "features/networks/ipam/readiness.h"
 #include "foundation/runtime/runtime.h"
@@ -21,7 +21,7 @@ AgentWord agent_word(const NetworkState& networks, std::string_view node);
 class ReadinessInterlock final : public apiserver::Admission {
  public:
   ReadinessInterlock(runtime::Runtime& runtime, const NetworkState& networks,
-                     client::EventRecorder& events)
+                     control::EventRecorder& events)
       : runtime_(runtime), networks_(networks), events_(events) {}
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
@@ -30,7 +30,7 @@ class ReadinessInterlock final : public apiserver::Admission {
 
   runtime::Runtime& runtime_;
   const NetworkState& networks_;
-  client::EventRecorder& events_;
+  control::EventRecorder& events_;
 };
 
 }  // namespace fairlead::ipam

@@ -8,14 +8,15 @@
 // thousand nodes fall silent at once.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "api/apiserver/object_writer.h"
+#include "api/control/loop.h"
 #include "features/networks/ipam/network_state.h"
 #include "features/networks/ipam/readiness.h"
-#include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::ipam {
@@ -23,7 +24,8 @@ namespace fairlead::ipam {
 class ReadinessKeeper {
  public:
   ReadinessKeeper(runtime::Runtime& runtime, const NetworkState& networks,
-                  apiserver::ObjectWriter& writer);
+                  apiserver::ObjectWriter& writer,
+                  std::optional<control::WorkQueueMetrics> queue_metrics = {});
 
   // Until cancelled.
   Task<void> run();
@@ -32,19 +34,17 @@ class ReadinessKeeper {
   void notice_report(const watchcache::Event& event);
   void notice_attachment(const watchcache::Object& attachment);
   void rebuild();
-  void look_at(const std::string& node);
   std::vector<std::string> attachments_on(const std::set<std::string>& nodes) const;
-  Task<apiserver::Answer<>> mend(std::vector<std::string> keys);
+  Task<void> update_all(control::Batch<std::string>& nodes);
+  Task<Result<>> update(std::set<std::string> nodes);
   apiserver::WriteItem item_for(const std::string& key) const;
-  Task<bool> sweep();
 
   runtime::Runtime& runtime_;
   const NetworkState& networks_;
   apiserver::ObjectWriter& writer_;
   std::size_t node_field_ = 0;  // places in kind.selectable
   std::size_t vni_field_ = 0;
-  std::set<std::string> nodes_;  // nodes whose attachments are to be checked
-  runtime::Signal changed_;
+  control::WorkQueue<std::string> queue_;  // nodes whose attachments are to be checked
 };
 
 }  // namespace fairlead::ipam

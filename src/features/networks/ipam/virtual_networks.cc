@@ -15,7 +15,7 @@ VirtualNetworks::VirtualNetworks(const controllers::ServerFeatureParts& parts)
       addresses_(parts.runtime, state_, parts.writer, *events_, parts.metrics, parts.queue("ipam")),
       address_interlock_(parts.runtime, state_, addresses_),
       readiness_(parts.runtime, state_, *events_),
-      readiness_keeper_(parts.runtime, state_, parts.writer),
+      readiness_keeper_(parts.runtime, state_, parts.writer, parts.queue("readiness")),
       quarantine_(parts.runtime, state_, parts.writer, parts.queue("quarantine")) {
   parts.writer.add_admission(subnets_);
   parts.writer.add_admission(releases_);

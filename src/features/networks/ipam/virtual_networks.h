@@ -26,7 +26,7 @@ class VirtualNetworks final : public controllers::ServerFeature {
 
  private:
   runtime::Runtime& runtime_;
-  std::unique_ptr<client::EventRecorder> events_;
+  std::unique_ptr<control::EventRecorder> events_;
   NetworkState state_;
   SubnetInterlock subnets_;
   ReleaseInterlock releases_;

@@ -452,6 +452,28 @@ TEST(Events, TellOfSubnetConflicts) {
   EXPECT_TRUE(told[0].starts_with("SubnetConflict ×1: CIDR overlaps with default/s")) << told[0];
 }
 
+// A Subnet that another server refused for an address which was freed before the refusal was
+// committed: nothing else will happen to it, and it is validated all the same.
+TEST(Subnets, WhatWasInTheWayMayBeGoneAlready) {
+  Networks cluster;
+  const resource::Kind& kind = *cluster.catalog.find("fairlead.dev", "v1alpha1", "subnets");
+  const auto commit = [](store::Store& store, std::string key, Bytes stored) -> Task<void> {
+    (void)co_await store.commit(
+        {.compares = {}, .operations = {{store::Operation::Kind::put, std::move(key), stored}}});
+  };
+  Json refused = JsonObject{
+      {"apiVersion", "fairlead.dev/v1alpha1"},
+      {"kind", "Subnet"},
+      {"metadata", JsonObject{{"name", "s"}, {"namespace", "default"}, {"uid", "u"}}},
+      {"spec", JsonObject{{"ipv4", "10.0.0.0/24"}, {"vni", 7}}},
+      {"status", JsonObject{{"validated", false}, {"errors", JsonArray{"in use by others"}}}}};
+  cluster.controllers.spawn(commit(cluster.store, watchcache::store_key(kind, "default", "s"),
+                                   watchcache::encode_stored(refused)));
+  cluster.runtime.advance(1s);
+  const Json subnet = cluster.ask("admin", "GET", fmt::format("{}/subnets/s", kOurs))->json();
+  EXPECT_TRUE(wire::find(subnet, "status.validated")->as_bool()) << wire::encode_json(subnet);
+}
+
 // However many attachments are made at once, few events are written for them.
 TEST(Events, AreFewHoweverMuchHappens) {
   Networks cluster;

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "foundation/base/log.h"
+#include "foundation/runtime/back_off.h"
 #include "node/fabric/ovs/flows.h"
 #include "node/fabric/ovs/ovs_fabric.h"
 
@@ -13,8 +14,7 @@ namespace {
 
 constexpr std::string_view kTunnelPort = "fl-vtep";
 constexpr std::string_view kMark = "fairlead";
-constexpr std::chrono::milliseconds kFirstRetry{100};
-constexpr std::chrono::milliseconds kLongestRetry{2000};
+constexpr runtime::BackOff::Limits kRetries{.first = 100ms, .longest = 2s};
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::uint32_t kUsualMtu = 1500;  // of Ethernet
 constexpr std::uint32_t kLeastMtu = 1280;  // of IPv6
@@ -133,7 +133,7 @@ Task<Result<>> OvsFabric::connect_bridge() {
   for (;;) {
     const Result<> connected = co_await openflow_.front()->connect();
     if (connected || runtime_.now() >= until) co_return connected;
-    FL_CO_CHECKED(co_await runtime::sleep(runtime_, kFirstRetry));
+    FL_CO_CHECKED(co_await runtime::sleep(runtime_, kRetries.first));
   }
 }
 
@@ -195,7 +195,7 @@ Task<Result<>> OvsFabric::observe_links() {
 }
 
 Task<void> OvsFabric::keep_connected() {
-  std::chrono::milliseconds pause = kFirstRetry;
+  runtime::BackOff back_off(kRetries);
   std::string told;  // why it could not connect
   for (;;) {
     // One at a time: whoever is at it will notice the loss and end.
@@ -204,8 +204,8 @@ Task<void> OvsFabric::keep_connected() {
       if (!woken) co_return;
       continue;
     }
-    const Result<> slept = co_await runtime::sleep(runtime_, pause);
-    if (!slept) co_return;
+    const Result<> paused = co_await back_off.pause(runtime_);
+    if (!paused) co_return;
     if (changing_) continue;
     Result<> connected;
     {
@@ -214,7 +214,7 @@ Task<void> OvsFabric::keep_connected() {
     }
     if (connected) {
       log::info("connected to Open vSwitch again", {{"bridge", options_.bridge}});
-      pause = kFirstRetry;
+      back_off.reset();
       told.clear();
       disturbed_.notify();
     } else {
@@ -223,7 +223,6 @@ Task<void> OvsFabric::keep_connected() {
       if (std::exchange(told, why) != why)
         log::warning("cannot connect to Open vSwitch",
                      {{"bridge", options_.bridge}, {"error", why}});
-      pause = std::min(2 * pause, kLongestRetry);
     }
   }
 }

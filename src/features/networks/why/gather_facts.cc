@@ -1,0 +1,47 @@
+// The questions to the API behind explain_from_api().
+#include "api/resource/fairlead_group.h"
+#include "features/networks/why/attachment_why.h"
+
+namespace fairlead::networks {
+namespace {
+
+client::ResourceName ours(std::string plural, bool namespaced) {
+  return {std::string(resource::kFairleadGroup), std::string(resource::kFairleadVersion),
+          std::move(plural), namespaced};
+}
+const client::ResourceName kLeases{"coordination.k8s.io", "v1", "leases", true};
+const client::ResourceName kEvents{"", "v1", "events", true};
+constexpr std::size_t kMostEvents = 50;
+
+std::optional<Json> value_or_none(Result<Json> answer) {
+  return answer ? std::optional<Json>(std::move(*answer)) : std::nullopt;
+}
+
+}  // namespace
+
+Task<Result<ApiFacts>> gather_facts(client::RestClient& api, AttachmentName name) {
+  ApiFacts facts;
+  facts.name = name;
+  Result<Json> found =
+      co_await api.get(ours("networkattachments", true), name.namespace_name, name.name);
+  if (!found && found.error().code == Code::not_found) co_return facts;
+  if (!found) co_return fail(std::move(found).error());
+  facts.attachment = std::move(*found);
+  const std::string subnet(wire::find_string(*facts.attachment, "spec.subnet"));
+  const std::string node(wire::find_string(*facts.attachment, "spec.node"));
+  facts.subnet =
+      value_or_none(co_await api.get(ours("subnets", true), name.namespace_name, subnet));
+  facts.node_report = value_or_none(co_await api.get(ours("nodereports", false), "", node));
+  const std::optional<Json> lease =
+      value_or_none(co_await api.get(kLeases, "kube-node-lease", node));
+  if (lease) facts.lease_renewed = wire::find_string(*lease, "spec.renewTime");
+  if (facts.lease_renewed.empty() && facts.node_report)
+    facts.lease_renewed = wire::find_string(*facts.node_report, "renewTime");
+  client::ListQuery query{.namespace_name = name.namespace_name, .limit = kMostEvents};
+  query.field_selector = "involvedObject.kind=NetworkAttachment,involvedObject.name=" + name.name;
+  Result<client::ListResult> events = co_await api.list(kEvents, std::move(query));
+  if (events) facts.events = std::move(events->items);
+  co_return facts;
+}
+
+}  // namespace fairlead::networks

@@ -1,0 +1,123 @@
+// NodeFeature: one capability that `fairlead agent` runs on its node (virtual networks; virtual IPs
+// and load balancers will be others). The agent (node_agent.h) owns what all features share, and
+// hands it to each in a NodeContext.
+//
+// The contract
+//   name       one word, the same in configuration, logs and metrics.
+//   fields     (FeatureType) its part of the agent's file: one or several top-level fields, with
+//              types, defaults and descriptions.
+//   plan       (FeatureType) checks its part by rules that a schema cannot say, and names each
+//              field that breaks one. Pure.
+//   check      (FeaturePlan) for `fairlead agent --check`: looks, without changing anything, at
+//   what
+//              its host must have for it.
+//   make       (FeaturePlan) from its checked configuration. Registers its metrics in
+//              context.metrics and its pages in context.pages; changes nothing on the host.
+//   run        until cancelled. A failure of the world (API, switch, peers) is not an end: it is
+//              retried, and told by readiness(), metrics and log.
+//   readiness  may be asked at any time from the loop. A feature that is not ready says why in one
+//              sentence for people. It calls context.readiness_changed whenever the answer may be
+//              another.
+//   why        answers a question about one object from what this node knows, at once and without
+//              asking anybody else (explanation.h); kinds() names the kinds it can be asked about.
+//   stop       is the cancellation of run(). What a feature made for others (interfaces, addresses)
+//              stays as it is unless its own header says otherwise: the next agent adopts it.
+//   reload     there is none: a changed file counts when the agent is started again, which by the
+//              rule above disturbs nothing. A feature that must not be interrupted reads its own
+//              part again in run().
+//
+// A feature with needs_api is run only where the agent has credentials for an API; context.api is
+// then set. One without it must do with a null context.api. Everything runs on the Runtime's loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/client/rest_client.h"
+#include "api/control/event_recorder.h"
+#include "api/resource/schema/field_error.h"
+#include "api/resource/schema/schema.h"
+#include "foundation/base/log.h"
+#include "foundation/base/metrics.h"
+#include "foundation/runtime/processes.h"
+#include "foundation/runtime/runtime.h"
+#include "node/agent/checklist.h"
+#include "node/agent/explanation.h"
+#include "node/agent/heartbeat.h"
+#include "node/agent/pages.h"
+
+namespace fairlead::agent {
+
+struct Readiness {
+  bool ready = false;
+  std::string reason;  // why not
+};
+
+struct Summary {
+  std::string sentence;               // "fabric vxlan, 3 attachments here"
+  std::vector<log::LogField> fields;  // the same, field by field
+};
+
+// What there is where the agent has an API.
+struct ApiSide {
+  client::RestClient& client;
+  Heartbeat& heartbeat;
+  control::EventRecorder& events;
+};
+
+// What the agent gives to a feature. All of it outlives the feature.
+struct NodeContext {
+  runtime::Runtime& runtime;
+  std::string node;
+  metrics::Registry& metrics;
+  Pages& pages;
+  ApiSide* api = nullptr;
+  runtime::Processes* processes = nullptr;  // null: no programs can be run here
+  std::function<void()> readiness_changed;
+  // Gives unused memory back at once: before and after what needs much.
+  std::function<void()> make_room;
+  // A burst of work is over; unused memory is given back when what follows it has ended, too.
+  std::function<void()> work_ended;
+};
+
+class NodeFeature {
+ public:
+  virtual ~NodeFeature() = default;
+
+  virtual std::string_view name() const = 0;
+  virtual Task<void> run() = 0;
+  virtual Readiness readiness() const = 0;
+  // What it does at present, in words and for the log; said when the agent is ready.
+  virtual Summary summary() const { return {}; }
+
+  // The kinds that why() can be asked about, as in `fairlead why KIND NAME`.
+  virtual std::vector<std::string_view> kinds() const { return {}; }
+  // REQUIRES: `kind` is one of kinds(). Fails with not_found if this node knows nothing of it, and
+  // with invalid if `object` cannot be the name of one.
+  virtual Result<Explanation> why(std::string_view kind, std::string_view object) const {
+    (void)kind;
+    return fail(Code::not_found, "nothing is known of " + std::string(object));
+  }
+};
+
+// A feature that is configured and not made yet.
+struct FeaturePlan {
+  std::string name;
+  bool needs_api = true;
+  std::function<Result<std::unique_ptr<NodeFeature>>(const NodeContext&)> make;
+  std::function<void(runtime::Files&, Checklist&)> check = nullptr;
+};
+
+// A feature that this program has. The list of them is in program/features.cc.
+struct FeatureType {
+  std::string name;
+  std::vector<resource::Field> fields;
+  // REQUIRES: `config`, the whole file, fits the schema, has defaults filled in and at least one of
+  // the fields. What is wrong is added to the errors; the plan is then of no use.
+  std::function<FeaturePlan(const Json& config, resource::FieldErrors& errors)> plan;
+};
+
+}  // namespace fairlead::agent
