@@ -217,6 +217,39 @@ test_open_and_closed() {
   check "and by IPv6" pings c 2001:db8::1
 }
 
+# heard FROM WHAT EXPECTED: which datagrams a server on h1 gets, of those that FROM sends to the VIPs and then to h1 itself.
+heard() {
+  : >"$WORK/heard"
+  in_background h1 python3 -c '
+import socket
+server = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+server.bind(("::", 7000))
+print("ready", flush=True)
+while (said := server.recv(100).decode()) != "end":
+    print(said, flush=True)
+print("end", flush=True)' >>"$WORK/heard" 2>"$WORK/heard.err"
+  wait_until 20 server grep -q ready "$WORK/heard"
+  ns "$1" python3 -c '
+import socket, sys
+for said, to in (("four", sys.argv[1]), ("six", sys.argv[2]), ("end", sys.argv[3])):
+    sender = socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, socket.SOCK_DGRAM)
+    sender.sendto(said.encode(), (to, 7000))' "$V4" "$V6" 192.0.2.1
+  wait_until 20 "last datagram" grep -q end "$WORK/heard"
+  equal "$2 from $1" "$(paste -sd ' ' "$WORK/heard")" "ready $3end"
+}
+# Delivery alone, without an answer: from the client and from the host itself (from the pod: test_transit).
+test_delivery() {
+  local from
+  ipn c neigh replace "$V4" lladdr "$(mac_of h1 eth0)" dev eth0
+  ipn c neigh replace "$V6" lladdr "$(mac_of h1 eth0)" dev eth0
+  for from in c h1; do heard "$from" "nothing delivered" ""; done
+  open_all h1 3600000 >/dev/null
+  for from in c pod h1; do heard "$from" "delivered" "four six "; done
+  drive h1 close-all
+  ipn c neigh flush dev eth0
+}
+
 # Whatever becomes of the process, the host falls silent at the deadline.
 test_deadlines() {
   local length=$((400 * PATIENCE))
@@ -272,6 +305,7 @@ test_transit() {
   give h1
   check "no delivery from the pod" no_ping pod "$V4"
   check "no delivery from the pod by IPv6" no_ping pod "$V6"
+  heard pod "nothing delivered" ""
   drive h2 close-all
   take h2
 }
@@ -399,6 +433,52 @@ test_meddling() {
   end_work
 }
 
+# An interface that goes and comes back is guarded again; on tcx the programs stay before those of others.
+test_looked_after() {
+  local keeper stranger
+  ipn h1 link add eth1 type veth peer name eth1p
+  : >"$WORK/keep.out"
+  in_background h1 "$DRIVER" keep eth1 203.0.113.75 >>"$WORK/keep.out" 2>"$WORK/keep.err"
+  keeper=$PID
+  wait_until 20 keeper grep -q ready "$WORK/keep.out"
+  ipn h1 link del eth1
+  sleep "$PATIENCE"
+  ipn h1 link add eth1 type veth peer name eth1p
+  wait_until 20 "interface guarded again" grep -q "restored programs on eth1$" "$WORK/keep.out"
+  if [ "$1" = tcx ]; then
+    : >"$WORK/keep.out"
+    : >"$WORK/push.out"
+    in_background h1 "$DRIVER" push eth1 >>"$WORK/push.out" 2>"$WORK/push.err"
+    stranger=$PID
+    wait_until 20 stranger grep -q pushed "$WORK/push.out"
+    wait_until 20 "first again" grep -q "restored programs on eth1$" "$WORK/keep.out"
+    : >"$WORK/keep.out"
+    sleep 0.3
+    equal "once" "$(cat "$WORK/keep.out")" ""
+    kill -KILL "$stranger"
+    wait "$stranger" 2>/dev/null || true
+  fi
+  CHECKS=$((CHECKS + 1))
+  kill -KILL "$keeper"
+  wait "$keeper" 2>/dev/null || true
+  drive h1 forget 203.0.113.75
+  ipn h1 link del eth1
+}
+
+# What a network namespace left pinned goes with the next process that opens a fence anywhere.
+folders() { find /sys/fs/bpf/fairlead -mindepth 1 -maxdepth 1 | wc -l; }
+fewer_folders() { drive h1 describe && [ "$(folders)" -lt "$1" ]; }
+test_orphans() {
+  local before
+  ip netns add "$PREFIX-gone"
+  ipn gone link add eth0 type veth peer name eth1
+  drive gone watch eth0 "$V4"
+  before=$(folders)
+  ip netns del "$PREFIX-gone"
+  wait_until 20 "end of what is orphaned" fewer_folders "$before"
+  CHECKS=$((CHECKS + 1))
+}
+
 # Left-overs are listed and removed; in the end nothing is left.
 test_left_overs() {
   equal "left-overs" "$(drive h1 list | wc -l)" "${#VIPS[@]}"
@@ -434,12 +514,15 @@ scenario() {
   build_world
   give h1
   test_open_and_closed "${2:-$1}"
+  test_delivery
   test_deadlines
   test_shutter
   test_transit
   test_nat
   test_second_interface
   test_meddling "${2:-$1}"
+  test_looked_after "${2:-$1}"
+  [ "$1" != tcx ] || test_orphans
   test_left_overs
   [ "$1" = clsact ] || test_refusals
   remove_namespaces

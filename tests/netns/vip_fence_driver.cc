@@ -9,12 +9,17 @@
 //   vip_fence_driver keep INTERFACE VIP…           watches, then checks twenty times a second;
 //   prints
 //                                                  what it puts back
+//   vip_fence_driver push INTERFACE                a stranger: puts a program of its own before the
+//   fence
+//                                                  (tcx) as long as it lives
 //   vip_fence_driver close VIP… | close-all | forget VIP… | list | counters | describe | dismantle
 //   vip_fence_driver shutter                       closes everything as the guard does
 //
 // FENCE_MECHANISM in the environment: tcx or clsact. FENCE_BPF: the BPF file system to use.
 // Deadlines and times are boot time in nanoseconds.
+#include <bpf/bpf.h>
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "features/vip/fence/descriptor.h"
 #include "features/vip/fence/kernel_fence.h"
 #include "features/vip/fence/shutter.h"
 #include "foundation/runtime/epoll_runtime.h"
@@ -95,6 +101,19 @@ Task<Result<>> keep(runtime::Runtime& runtime, KernelFence& fence, const Words& 
   }
 }
 
+Task<Result<>> push(runtime::Runtime& runtime, const std::string& interface) {
+  FL_CO_TRY(const FencePrograms programs, FencePrograms::load("/no/such/folder"));
+  bpf_link_create_opts options{};
+  options.sz = sizeof(options);
+  options.flags = 1U << 3;  // BPF_F_BEFORE
+  const Descriptor link(bpf_link_create(
+      programs.program(Direction::in), static_cast<int>(::if_nametoindex(interface.c_str())),
+      static_cast<bpf_attach_type>(46), &options));  // tcx, ingress
+  if (!link) co_return fail(errno_error("attach"));
+  say("pushed");
+  co_return co_await runtime::sleep(runtime, 1h);
+}
+
 // The VIPs of the map are this process' own as soon as it watches them.
 Result<> open_for(runtime::Runtime& runtime, KernelFence& fence, const Words& words) {
   FL_TRY(const std::vector<Ip> vips, parse_all(words, 2));
@@ -134,6 +153,7 @@ Result<> each_vip(const Words& words, KernelFence& fence, Result<> (Fence::*what
 Task<Result<>> drive(runtime::Runtime& runtime, Words words) {
   const std::string& verb = words.at(0);
   const KernelFence::Options options = options_from_environment();
+  if (verb == "push") co_return co_await push(runtime, words.at(1));
   if (verb == "dismantle") co_return KernelFence::dismantle(options);
   if (verb == "shutter") {
     FL_CO_TRY(DeadlineTable shutter, open_shutter(options.bpf_file_system));

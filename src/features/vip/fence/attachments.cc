@@ -212,6 +212,12 @@ std::vector<std::uint32_t> Attachments::pinned() const {
   return {found.begin(), found.end()};
 }
 
+bool Attachments::orphaned() const {
+  const Descriptor link(bpf_obj_get(pin(kLoopback, Direction::in).c_str()));
+  const std::optional<TcxLinkInfo> info = link ? link_info(link.get()) : std::nullopt;
+  return info && info->ifindex == 0;
+}
+
 void Attachments::prune() {
   for (const std::uint32_t ifindex : pinned())
     for (const Direction direction : kDirections) {

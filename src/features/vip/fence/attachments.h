@@ -45,13 +45,16 @@ class Attachments {
   Mechanism mechanism() const { return mechanism_; }
 
   State observe(std::uint32_t ifindex, Direction direction, int program) const;
-  // Attaches or replaces; there is no moment without a program if there was one.
+  // Attaches or replaces; there is no moment without a program if there was one. REQUIRES, if the
+  // state is late: another load of the program, because none can be on an interface twice.
   Result<> attach(std::uint32_t ifindex, Direction direction, int program);
   // Both directions. What is not there is fine.
   Result<> detach(std::uint32_t ifindex);
 
   // Pins of links whose interface is gone, removed. With clsact nothing is left of it anyway.
   void prune();
+  // Whether the network namespace is gone for which links were pinned here: its lo is.
+  bool orphaned() const;
   // The interfaces that have links pinned here.
   std::vector<std::uint32_t> pinned() const;
 

@@ -12,6 +12,7 @@
 #include <bitset>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 
 #include "features/vip/fence/descriptor.h"
@@ -62,6 +63,14 @@ Result<std::uint32_t> find_interface(const std::string& name) {
   return fail(Code::not_found, "there is no interface " + name);
 }
 
+// What network namespaces left behind that are gone.
+void remove_orphans(const std::string& parent) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
+    if (Attachments(Mechanism::tcx, entry.path()).orphaned())
+      std::filesystem::remove_all(entry.path(), ignored);
+}
+
 Result<> replace_older(Attachments& attachments, const FencePrograms& programs) {
   for (const std::uint32_t ifindex : attachments.pinned())
     for (const Direction direction : kDirections) {
@@ -80,9 +89,10 @@ std::string_view counter_name(fl_fence_counter counter) {
   return kNames[counter];
 }
 
-KernelFence::KernelFence(BpfFileSystem bpf, FencePrograms programs, DeadlineTable deadlines,
-                         Attachments attachments)
+KernelFence::KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms programs,
+                         DeadlineTable deadlines, Attachments attachments)
     : bpf_(std::move(bpf)),
+      folder_(std::move(folder)),
       programs_(std::move(programs)),
       deadlines_(std::move(deadlines)),
       attachments_(std::move(attachments)) {}
@@ -92,6 +102,7 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
   FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
   FL_TRY(const std::string folder, bpf.fence_folder());
   FL_CHECKED(make_folder(folder));
+  remove_orphans(folder.substr(0, folder.rfind('/')));
   FL_TRY(FencePrograms programs, FencePrograms::load(folder));
   Attachments attachments(options.mechanism.value_or(best_mechanism()), folder);
   attachments.prune();
@@ -103,7 +114,7 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
   }
   FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
   return std::unique_ptr<KernelFence>(new KernelFence(
-      std::move(bpf), std::move(programs), std::move(deadlines), std::move(attachments)));
+      std::move(bpf), folder, std::move(programs), std::move(deadlines), std::move(attachments)));
 }
 
 Result<bool> KernelFence::restore_programs(std::uint32_t ifindex) {
@@ -111,8 +122,13 @@ Result<bool> KernelFence::restore_programs(std::uint32_t ifindex) {
   for (const Direction direction : kDirections) {
     const int program = programs_.program(direction);
     const Attachments::State state = attachments_.observe(ifindex, direction, program);
-    if (state == Attachments::State::current || state == Attachments::State::late) continue;
-    FL_CHECKED(attachments_.attach(ifindex, direction, program));
+    if (state == Attachments::State::current) continue;
+    if (state == Attachments::State::late) {
+      FL_TRY(const FencePrograms again, FencePrograms::load(folder_));
+      FL_CHECKED(attachments_.attach(ifindex, direction, again.program(direction)));
+    } else {
+      FL_CHECKED(attachments_.attach(ifindex, direction, program));
+    }
     restored = true;
   }
   return restored;

@@ -51,8 +51,9 @@ class KernelFence final : public Fence {
   // watch() does it for the VIP's interface and lo.
   Result<> guard(const std::string& interface);
 
-  // Puts back what somebody removed: programs, and VIPs of this process from the map (closed). Says
-  // what it put back. An interface that is gone is no error; one that came back is guarded.
+  // Puts back what somebody removed: programs, their place before all others (tcx), and VIPs of
+  // this process from the map (closed). Says what it put back. An interface that is gone is no
+  // error; one that came back is guarded.
   Result<std::vector<std::string>> check();
 
   bool adopted() const { return programs_.adopted(); }
@@ -70,13 +71,14 @@ class KernelFence final : public Fence {
     std::string interface;
   };
 
-  KernelFence(BpfFileSystem bpf, FencePrograms programs, DeadlineTable deadlines,
-              Attachments attachments);
+  KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms programs,
+              DeadlineTable deadlines, Attachments attachments);
   Result<std::uint32_t> place(const Ip& vip, std::uint32_t ifindex);
   Result<std::uint32_t> free_slot() const;
   Result<bool> restore_programs(std::uint32_t ifindex);
 
-  BpfFileSystem bpf_;  // the attachments' folder is reached through it
+  BpfFileSystem bpf_;  // the folder is reached through it
+  std::string folder_;
   FencePrograms programs_;
   DeadlineTable deadlines_;
   Attachments attachments_;

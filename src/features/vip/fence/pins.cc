@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -65,14 +64,15 @@ Result<Descriptor> open_in_mount_namespace(const Descriptor& mounts) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errno_error("open a pipe"));
   const Descriptor reading(ends[0]);
   const Descriptor writing(ends[1]);
-  const auto child = static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0));
+  // Without a signal at its end, so that nobody else who waits for children sees it.
+  const auto child = static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0));
   if (child < 0) return fail(errno_error("start a process"));
   if (child == 0) {
     const int opened = enter_and_open(mounts.get());
     ::_exit(::write(ends[1], &opened, sizeof(opened)) == sizeof(opened) ? 0 : 1);
   }
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(child, &status, __WALL) < 0 && errno == EINTR) {
   }
   int opened = -EIO;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
