@@ -497,6 +497,10 @@ test_refusals() {
   refuses "no such interface" "no interface nosuch0" "$DRIVER" watch nosuch0 "$V4"
   refuses "not unicast" "cannot be a virtual IP" "$DRIVER" watch eth0 224.0.0.5
   refuses "IPv4 in IPv6" "cannot be a virtual IP" "$DRIVER" watch eth0 ::ffff:192.0.2.1
+  # shellcheck disable=SC2046  # many words
+  refuses "too many" "room for 1024 virtual IPs" "$DRIVER" watch eth0 $(seq -f '10.77.%.0f.1' 0 255) \
+    $(seq -f '10.78.%.0f.1' 0 255) $(seq -f '10.79.%.0f.1' 0 255) $(seq -f '10.80.%.0f.1' 0 255) 10.81.0.1
+  equal "up to then" "$(drive h1 list | wc -l)" 1024
   refuses "time namespace" "time namespace .* offset by 1000 s" unshare -T --boottime 1000 --fork "$DRIVER" describe
   refuses "no rights" "needs root, or CAP_SYS_ADMIN" setpriv --bounding-set -bpf,-sys_admin "$DRIVER" describe
   refuses "no right to load" "needs root, or CAP_BPF" \

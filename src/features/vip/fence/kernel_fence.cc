@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bitset>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -95,7 +94,9 @@ KernelFence::KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms pr
       folder_(std::move(folder)),
       programs_(std::move(programs)),
       deadlines_(std::move(deadlines)),
-      attachments_(std::move(attachments)) {}
+      attachments_(std::move(attachments)) {
+  read_slots();
+}
 
 Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
   FL_CHECKED(check_time_namespace());
@@ -144,16 +145,22 @@ Result<> KernelFence::guard(const std::string& interface) {
   return {};
 }
 
-Result<std::uint32_t> KernelFence::free_slot() const {
-  std::bitset<FL_FENCE_SLOTS> used;
+// Slots of VIPs that others forgot stay taken: that is harmless.
+void KernelFence::read_slots() {
   for (const fl_fence_address& key : keys_of(programs_.map(kAddresses))) {
     fl_fence_place place{};
     if (bpf_map_lookup_elem(programs_.map(kAddresses), &key, &place) == 0 &&
-        place.slot < used.size())
-      used.set(place.slot);
+        place.slot < used_.size())
+      used_.set(place.slot);
   }
-  for (std::uint32_t slot = 0; slot < used.size(); ++slot)
-    if (!used.test(slot)) return slot;
+}
+
+Result<std::uint32_t> KernelFence::take_slot() {
+  for (std::uint32_t slot = 0; slot < used_.size(); ++slot) {
+    if (used_.test(slot)) continue;
+    used_.set(slot);
+    return slot;
+  }
   return fail(Code::exhausted,
               "the fence has room for " + std::to_string(FL_FENCE_SLOTS) + " virtual IPs");
 }
@@ -162,7 +169,7 @@ Result<std::uint32_t> KernelFence::place(const Ip& vip, std::uint32_t ifindex) {
   const fl_fence_address key = key_of(vip);
   fl_fence_place place{};
   if (bpf_map_lookup_elem(programs_.map(kAddresses), &key, &place) != 0) {
-    FL_TRY(place.slot, free_slot());
+    FL_TRY(place.slot, take_slot());
     deadlines_.set(place.slot, 0);
   }
   place.ifindex = ifindex;
@@ -175,8 +182,11 @@ Result<> KernelFence::watch(const Ip& vip, const std::string& interface) {
   const std::string what = "fence " + vip.to_string();
   const auto add = [&]() -> Result<> {
     FL_CHECKED(check_vip(vip));
-    FL_CHECKED(guard(kLoopback));
-    FL_CHECKED(guard(interface));
+    for (const std::string& name : {std::string(kLoopback), interface}) {
+      const auto known = guarded_.find(name);
+      if (known != guarded_.end() && known->second == ::if_nametoindex(name.c_str())) continue;
+      FL_CHECKED(guard(name));
+    }
     FL_TRY(const std::uint32_t slot, place(vip, guarded_.at(interface)));
     watched_.insert_or_assign(vip, Watched{slot, interface});
     return {};
@@ -205,9 +215,14 @@ Result<> KernelFence::close(const Ip& vip) {
 
 Result<> KernelFence::forget(const Ip& vip) {
   const fl_fence_address key = key_of(vip);
+  fl_fence_place place{};
   watched_.erase(vip);
-  if (bpf_map_delete_elem(programs_.map(kAddresses), &key) == 0 || errno == ENOENT) return {};
-  return fail(errno_error("write map fl_addresses"));
+  if (bpf_map_lookup_elem(programs_.map(kAddresses), &key, &place) != 0) return {};
+  if (bpf_map_delete_elem(programs_.map(kAddresses), &key) != 0 && errno != ENOENT)
+    return fail(errno_error("write map fl_addresses"));
+  deadlines_.set(place.slot, 0);
+  used_.reset(place.slot);
+  return {};
 }
 
 Result<std::vector<FencedVip>> KernelFence::list() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -53,7 +54,8 @@ class KernelFence final : public Fence {
 
   // Puts back what somebody removed: programs, their place before all others (tcx), and VIPs of
   // this process from the map (closed). Says what it put back. An interface that is gone is no
-  // error; one that came back is guarded.
+  // error; one that came back is guarded. To be called every second or so, and at once when
+  // interfaces or traffic control change (rtnetlink).
   Result<std::vector<std::string>> check();
 
   bool adopted() const { return programs_.adopted(); }
@@ -74,7 +76,8 @@ class KernelFence final : public Fence {
   KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms programs,
               DeadlineTable deadlines, Attachments attachments);
   Result<std::uint32_t> place(const Ip& vip, std::uint32_t ifindex);
-  Result<std::uint32_t> free_slot() const;
+  void read_slots();
+  Result<std::uint32_t> take_slot();
   Result<bool> restore_programs(std::uint32_t ifindex);
 
   BpfFileSystem bpf_;  // the folder is reached through it
@@ -82,6 +85,7 @@ class KernelFence final : public Fence {
   FencePrograms programs_;
   DeadlineTable deadlines_;
   Attachments attachments_;
+  std::bitset<FL_FENCE_SLOTS> used_;  // slots
   std::map<Ip, Watched> watched_;
   std::map<std::string, std::uint32_t> guarded_;  // interface → index
 };
