@@ -52,7 +52,7 @@ struct Explanation {
   }
 };
 
-// For people, several lines.
+// For people, several lines. Control characters in what others wrote become question marks.
 std::string to_text(const Explanation& explanation);
 // For programs: all members, also empty ones.
 Json to_json(const Explanation& explanation);

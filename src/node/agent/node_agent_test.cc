@@ -170,6 +170,15 @@ TEST_F(NodeAgentTest, WithoutAnApiSomeFeaturesCannotRun) {
             "no feature is configured: there is nothing to do");
 }
 
+// Only an answer changes what is known of a refusal.
+TEST(Heartbeat, AServerThatDoesNotAnswerTakesNothingBack) {
+  EXPECT_EQ(refusal_of({}), "");
+  for (const Code code : {Code::unauthorized, Code::forbidden, Code::not_found})
+    EXPECT_EQ(refusal_of(fail(code, "no")), "no");
+  for (const Code code : {Code::unavailable, Code::timeout, Code::io, Code::exhausted})
+    EXPECT_EQ(refusal_of(fail(code, "down")), std::nullopt);
+}
+
 // What an explanation says survives its way over the socket.
 TEST(Explanation, TravelsAsJson) {
   const Explanation told{.subject = "thing a",
@@ -192,6 +201,57 @@ TEST(Explanation, TravelsAsJson) {
             "  note:    n\n");
   EXPECT_FALSE(parse_explanation(Json(JsonArray{})));
   EXPECT_FALSE(parse_explanation(JsonObject{{"subject", 1}}));
+}
+
+// Messages in objects are written by others: none of their characters may reach a terminal as a
+// command to it. JSON escapes them by itself.
+TEST(Explanation, TextHasNoControlCharacters) {
+  struct Row {
+    const char* name;
+    std::string told;
+    std::string shown;
+  };
+  const Row rows[] = {
+      {"plain", "it's fine: größer, 網", "it's fine: größer, 網"},
+      {"escape",
+       "a\x1b]0;title\x07"
+       "b",
+       "a?]0;title?b"},
+      {"line feed and tab", "a\n  missing: x\ty", "a?  missing: x?y"},
+      {"delete",
+       "a\x7f"
+       "b",
+       "a?b"},
+      {"C1, in UTF-8",
+       "a\xc2\x9b"
+       "2Jb",
+       "a?2Jb"},
+      {"C1, as a bare byte",
+       "a\x9b"
+       "2Jb",
+       "a?2Jb"},
+      {"a letter next to C1",
+       "a\xc2\xa0"
+       "b",
+       "a\xc2\xa0"
+       "b"},
+      {"cut off", "a\xc3", "a?"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Explanation told{.subject = row.told,
+                           .witness = row.told,
+                           .wanted = row.told,
+                           .actual = row.told,
+                           .since = row.told,
+                           .missing = {{row.told, row.told, row.told, row.told}},
+                           .notes = {row.told}};
+    const std::string& x = row.shown;
+    EXPECT_EQ(to_text(told), x + ": not as it should be, says " + x + "\n  wanted:  " + x +
+                                 "\n  is:      " + x + " (since " + x + ")\n  missing: " + x +
+                                 ": " + x + " (since " + x + ")\n           " + x +
+                                 "\n  note:    " + x + "\n");
+  }
 }
 
 }  // namespace
