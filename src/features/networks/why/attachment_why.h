@@ -31,13 +31,17 @@ struct ApiFacts {
   std::optional<Json> attachment;
   std::optional<Json> subnet;       // the one that it names
   std::optional<Json> node_report;  // of its node
+  // Not known to be absent: they could not be read.
+  bool subnet_unread = false;
+  bool node_report_unread = false;
   std::string lease_renewed;        // RFC 3339: when its agent was heard last; empty: not known
   std::vector<Json> events;         // about it
+  std::vector<std::string> unread;  // what could not be read and why, a sentence each
 };
 agent::Explanation explain_from_api(const ApiFacts& facts);
 
-// What may not be read, or does not exist, is left out. Fails if the attachment cannot be asked
-// for.
+// What does not exist is left out; what cannot be read is told as such. Fails if the attachment
+// cannot be read.
 Task<Result<ApiFacts>> gather_facts(client::RestClient& api, AttachmentName name);
 
 // ---- what the node's agent says
