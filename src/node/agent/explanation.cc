@@ -26,8 +26,20 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
-// For a terminal: whoever may write an object's messages must not be able to command it.
-std::string shown(std::string_view text) {
+std::string since_text(const std::string& since) {
+  return since.empty() ? "" : " (since " + printable(since) + ")";
+}
+
+Json missing_json(const Missing& missing) {
+  return JsonObject{{"what", missing.what},
+                    {"why", missing.why},
+                    {"remedy", missing.remedy},
+                    {"since", missing.since}};
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
@@ -42,31 +54,18 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-std::string since_text(const std::string& since) {
-  return since.empty() ? "" : " (since " + shown(since) + ")";
-}
-
-Json missing_json(const Missing& missing) {
-  return JsonObject{{"what", missing.what},
-                    {"why", missing.why},
-                    {"remedy", missing.remedy},
-                    {"since", missing.since}};
-}
-
-}  // namespace
-
 std::string to_text(const Explanation& explanation) {
-  std::string text = shown(explanation.subject) + ": " +
+  std::string text = printable(explanation.subject) + ": " +
                      (explanation.fulfilled ? "as it should be" : "not as it should be") +
-                     ", says " + shown(explanation.witness) + "\n";
-  text += "  wanted:  " + shown(explanation.wanted) + "\n";
-  text += "  is:      " + shown(explanation.actual) + since_text(explanation.since) + "\n";
+                     ", says " + printable(explanation.witness) + "\n";
+  text += "  wanted:  " + printable(explanation.wanted) + "\n";
+  text += "  is:      " + printable(explanation.actual) + since_text(explanation.since) + "\n";
   for (const Missing& missing : explanation.missing) {
-    text += "  missing: " + shown(missing.what) + ": " + shown(missing.why) +
+    text += "  missing: " + printable(missing.what) + ": " + printable(missing.why) +
             since_text(missing.since) + "\n";
-    if (!missing.remedy.empty()) text += "           " + shown(missing.remedy) + "\n";
+    if (!missing.remedy.empty()) text += "           " + printable(missing.remedy) + "\n";
   }
-  for (const std::string& note : explanation.notes) text += "  note:    " + shown(note) + "\n";
+  for (const std::string& note : explanation.notes) text += "  note:    " + printable(note) + "\n";
   return text;
 }
 

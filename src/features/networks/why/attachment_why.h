@@ -13,6 +13,7 @@
 #include "api/client/rest_client.h"
 #include "foundation/wire/json.h"
 #include "node/agent/explanation.h"
+#include "node/agent/why_kind.h"
 
 namespace fairlead::networks {
 
@@ -64,5 +65,8 @@ struct NodeFacts {
   bool hook_reported = false;
 };
 agent::Explanation explain_on_node(const NodeFacts& facts);
+
+// `fairlead why attachment`.
+agent::WhyKind attachment_why_kind();
 
 }  // namespace fairlead::networks

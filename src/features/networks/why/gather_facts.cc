@@ -21,7 +21,25 @@ std::optional<Json> value_or_none(Result<Json> answer, const std::string& what, 
   return std::nullopt;
 }
 
+Result<std::string> attachment_key(std::string_view text) {
+  FL_TRY(const AttachmentName name, parse_attachment_name(text));
+  return name.key();
+}
+
+Task<Result<agent::Explanation>> attachment_in_api(client::RestClient& api, std::string key) {
+  FL_CO_TRY(AttachmentName name, parse_attachment_name(key));
+  FL_CO_TRY(const ApiFacts facts, co_await gather_facts(api, std::move(name)));
+  co_return explain_from_api(facts);
+}
+
 }  // namespace
+
+agent::WhyKind attachment_why_kind() {
+  return {.name = "attachment",
+          .name_help = "NAMESPACE/NAME, or NAME in default",
+          .check = attachment_key,
+          .ask_api = attachment_in_api};
+}
 
 Task<Result<ApiFacts>> gather_facts(client::RestClient& api, AttachmentName name) {
   ApiFacts facts;
