@@ -44,7 +44,7 @@ wrong "an unknown field" '2:1: nodes: there is no such field' <<<$'node: c1\nnod
 wrong "one deep inside" '3:5: networks.hooks.progams: there is no such field' <<<$'networks:\n  hooks:\n    progams: []'
 wrong "a wrong type" '2:3: networks.mtu: ' <<<$'networks:\n  mtu: large'
 wrong "a bad address" '2:3: networks.host: must be a unicast address' <<<$'networks:\n  host: 224.0.0.1'
-wrong "no address" '1:1: networks.host: needed' <<<'networks: {fabric: log}'
+wrong "no address" '1:1: networks.host: must be given' <<<'networks: {fabric: log}'
 wrong "a bad duration" '1:27: networks.auditInterval: "soon" is no duration' <<<'networks: {host: 1.2.3.4, auditInterval: soon}'
 wrong "a field twice" '2:1: node: is given twice' <<<$'node: a\nnode: b'
 wrong "no YAML" '3:1: end of sequence' <<<$'node: [a\n'
@@ -57,6 +57,13 @@ YAML
 refuse "no API" '--kubeconfig or --join-dir: exactly one of them must be given: networks needs an API' \
   "$FAIRLEAD" agent --config "$file"
 
+printf 'kubeconfig: a\njoinDir: b\nnetworks: {host: 192.0.2.1, fabric: log}\n' >"$file"
+refuse "both kinds of credentials" "^$file:1:1: kubeconfig: only one of kubeconfig and joinDir may be given, not both \\($file:2:1: joinDir\\)" \
+  "$FAIRLEAD" agent --config "$file"
+printf 'kubeconfig: /nothing\nnetworks: {host: 192.0.2.1, fabric: log}\n' >"$file"
+expect "a flag for one kind overrides the other" '^ok +credentials of join folder ' \
+  "$FAIRLEAD" agent --check --config "$file" --join-dir "$WORK/c1"
+
 # --- a file that is right
 cat >"$file" <<YAML
 joinDir: $WORK/c1
@@ -68,6 +75,7 @@ networks:
   hooks: {allowedPrograms: [/bin/true], timeout: 5s}
 YAML
 before=$(cd "$WORK/c1" && find . -type f -exec sha256sum {} + | sort)
+refuse "a flag that is no number" '--mtu large: ' "$FAIRLEAD" agent --check --config "$file" --mtu large
 expect "check" '^ok +client certificate, valid from ' "$FAIRLEAD" agent --check --config "$file"
 expect "check of a program" '^ok +allowed program /bin/true' "$FAIRLEAD" agent --check --config "$file"
 equal "well" "$("$FAIRLEAD" agent --check --config "$file" >/dev/null; echo $?)" 0
