@@ -123,6 +123,7 @@ void Machine::die(Crash how) {
   world_.network().machine_died(*this, how.connections == Crash::Connections::reset);
   destroy_fibers();
   if (!how.power_loss) return;
+  ++power_losses_;
   disk_.lose_power();
   clock_ = DriftingClock(world_.now(), Instant(random_.between(1s, 90s)), clock_.rate_ppm());
 }

@@ -70,6 +70,7 @@ class Machine final : public runtime::Runtime {
   State state() const { return state_; }
   bool up() const { return state_ != State::down; }
   std::uint32_t boot() const { return boot_; }  // counts starts, from 1
+  std::uint32_t power_losses() const { return power_losses_; }
 
   // Runs the program now and again after every restart, after those started before it.
   void start(Program program);
@@ -147,6 +148,7 @@ class Machine final : public runtime::Runtime {
   SimFiles files_;
   State state_ = State::up;
   std::uint32_t boot_ = 1;
+  std::uint32_t power_losses_ = 0;
   int entered_ = 0;
   bool turning_ = false;
   std::optional<Crash> crash_asked_;

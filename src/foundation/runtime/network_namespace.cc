@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,6 +43,20 @@ NetworkNamespaceVisit::~NetworkNamespaceVisit() {
   if (home_ < 0) return;
   CHECK(::setns(home_, CLONE_NEWNET) == 0);
   ::close(home_);
+}
+
+Result<std::uint64_t> network_namespace_cookie() {
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return fail(errno_error("open a socket"));
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  const int got = ::getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size);
+  const int error_number = errno;
+  ::close(socket);
+  if (got == 0) return cookie;
+  if (error_number == ENOPROTOOPT)
+    return fail(Code::unsupported, "this kernel does not number network namespaces (before 5.14)");
+  return fail(errno_error("read the number of the network namespace", error_number));
 }
 
 }  // namespace fairlead::runtime

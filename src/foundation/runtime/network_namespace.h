@@ -3,6 +3,7 @@
 // thread: REQUIRES that nothing awaits meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "foundation/base/result.h"
@@ -21,5 +22,9 @@ class NetworkNamespaceVisit {
   explicit NetworkNamespaceVisit(int home) : home_(home) {}
   int home_;
 };
+
+// The number of this thread's network namespace: never used again until the next boot, unlike the
+// namespace's inode. Fails with unsupported on kernels before 5.14.
+Result<std::uint64_t> network_namespace_cookie();
 
 }  // namespace fairlead::runtime

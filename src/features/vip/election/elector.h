@@ -55,6 +55,7 @@ class Elector {
 
   std::optional<Raft::Write> take_write() { return raft_.take_write(); }
   void written(Instant now, std::uint64_t number);
+  void write_failed() { raft_.write_failed(); }
 
   std::vector<Envelope> take_messages();
   Instant next_tick() const;

@@ -82,6 +82,7 @@ class Raft {
   // Bytes for the disk, if there is news; written() when they are there. One write at a time.
   std::optional<Write> take_write();
   void written(Instant now, std::uint64_t number);
+  void write_failed() { in_write_.reset(), write_number_ = 0; }  // it is to be tried again
 
   // The leader has ended, and said so: a successor need not wait for the election time.
   void leader_gone(Instant now);

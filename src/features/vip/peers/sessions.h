@@ -55,6 +55,7 @@ class Sessions {
 
   Outcome receive(std::string_view datagram);
 
+  const SealEnd& self() const { return options_.self; }
   bool authenticated() const { return options_.secret.has_value(); }
   bool has_session(const std::string& peer) const;
 

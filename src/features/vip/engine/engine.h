@@ -1,0 +1,124 @@
+// Engine: carries out what the Elector decides: datagrams, timers, disk, fence, addresses. One in
+// each process of virtual IPs. Decides nothing itself.
+//
+//   socket → Sessions → Elector → Sessions → socket
+//   timer  ─────────────→ │ ──→ Fence, Interfaces
+//   disk   ←─────────────→ │
+//
+// Order that matters
+//   - A VIP is watched by the fence, closed, before its address is ever added.
+//   - The fence is opened before the neighbours are told, and closed before the peers are told.
+//   - A heartbeat's time is read before it is sealed; the fence gets the absolute deadline.
+//   - A release is sent the margin after the fence was closed.
+//
+// Stopping: retire() while run() still runs, then cancel run(). An engine that ends otherwise
+// leaves its fence to the deadline, or to the guard.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "features/vip/election/elector.h"
+#include "features/vip/engine/interfaces.h"
+#include "features/vip/engine/state_file.h"
+#include "features/vip/fence/fence.h"
+#include "features/vip/peers/sessions.h"
+#include "foundation/runtime/channel.h"
+#include "foundation/runtime/runtime.h"
+
+namespace fairlead::vip {
+
+struct EngineOptions {
+  std::string node;
+  runtime::Endpoint listen;
+  std::string state;                  // file
+  std::optional<std::string> secret;  // nothing: peers are not authenticated
+  Settings settings;                  // of the first start; later the state's count
+};
+
+// A VIP of this node's configuration.
+struct VipConfig {
+  Ip address;
+  std::string interface;
+  std::int32_t priority = 100;
+  VipOptions options;
+};
+
+class Engine {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    Fence& fence;
+    Interfaces& interfaces;
+  };
+  // Reads or begins the state, binds the socket. Fails naming the file or the address.
+  static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
+
+  // What this node offers from now on. `healthy` says of which VIPs the service behind is well.
+  void offer(std::vector<VipConfig> vips, std::function<bool(const Ip&)> healthy);
+
+  // Until cancelled.
+  Task<void> run();
+  // Closes every VIP, removes the addresses and, after the margin, says farewell to the peers: they
+  // need not wait for the lease. Nothing is held from then on.
+  Task<void> retire();
+
+  // Called with the bytes of the farewell for each peer whenever they changed: for the guard.
+  std::function<void(const std::map<std::string, std::string>&)> farewells_changed;
+
+  Result<> move(const Ip& vip, const std::string& to);
+  const Elector& elector() const { return *elector_; }
+  bool holds(const Ip& vip) const;
+  bool authenticated() const { return sessions_.authenticated(); }
+
+ private:
+  struct Closing {
+    Instant due;
+    Claim claim;
+  };
+  struct Outgoing {
+    std::string to;
+    std::string bytes;
+  };
+
+  Engine(Parts parts, EngineOptions options, EngineState state,
+         std::unique_ptr<runtime::DatagramSocket> socket);
+  // Carries out what the elector wants after each step.
+  void settle();
+  void close_what_moved();
+  void open_what_is_granted();
+  void send_messages();
+  void follow_members();
+  void queue(const std::string& to, std::string bytes);
+  std::optional<runtime::Endpoint> address_of(const std::string& peer) const;
+  std::optional<std::string> interface_of(const Ip& vip) const;
+
+  Task<void> receive();
+  Task<void> send();
+  Task<void> keep_time();
+  Task<void> keep_state();
+
+  Parts parts_;
+  EngineOptions options_;
+  std::uint64_t instance_;
+  std::unique_ptr<runtime::DatagramSocket> socket_;
+  Sessions sessions_;
+  std::optional<Elector> elector_;
+  Version members_;
+  std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
+  std::map<Ip, VipConfig> vips_;
+  std::function<bool(const Ip&)> healthy_ = [](const Ip&) { return true; };
+  std::map<Ip, Instant> open_until_;  // as the fence has it
+  std::map<Ip, std::string> held_;    // addresses that are on an interface
+  std::vector<Closing> closing_;
+  std::deque<Outgoing> outgoing_;
+  bool retired_ = false;
+  runtime::Signal to_send_, time_changed_, to_write_;
+};
+
+}  // namespace fairlead::vip
