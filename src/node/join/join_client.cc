@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "api/client/rest_client.h"
+#include "api/client/server_url.h"
 #include "api/identity/authority.h"
 #include "foundation/http/client.h"
-#include "api/client/server_url.h"
 
 namespace fairlead::join {
 namespace {

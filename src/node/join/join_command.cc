@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "foundation/base/time_text.h"
-#include "foundation/runtime/epoll_runtime.h"
 #include "foundation/command/exit_status.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "node/join/join_client.h"
 
 namespace fairlead::join {

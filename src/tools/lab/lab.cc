@@ -241,8 +241,8 @@ Result<> Lab::start_servers() {
 }
 
 Task<Result<>> Lab::make_host(std::uint32_t host) {
-  say(fmt::format("{} in {}, address {}", node_name(host),
-                  host_namespace(settings_, host), host_address(settings_, host)));
+  say(fmt::format("{} in {}, address {}", node_name(host), host_namespace(settings_, host),
+                  host_address(settings_, host)));
   for (Arguments& command : lab::make_host(settings_, host)) {
     FL_CO_CHECKED(co_await run(std::move(command)));
   }
@@ -252,8 +252,7 @@ Task<Result<>> Lab::make_host(std::uint32_t host) {
 
 Task<Result<>> Lab::make_ovs(std::uint32_t host) {
   {
-    FL_CO_TRY(const auto visit,
-              runtime::NetworkNamespaceVisit::enter(switch_namespace(settings_)));
+    FL_CO_TRY(const auto visit, runtime::NetworkNamespaceVisit::enter(switch_namespace(settings_)));
     FL_CO_TRY(fabric::Links links, fabric::Links::open());
     FL_CO_CHECKED(links.stop_offload(cable_end(host)));
   }

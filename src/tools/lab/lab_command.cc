@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "foundation/runtime/epoll_runtime.h"
 #include "foundation/command/exit_status.h"
+#include "foundation/runtime/epoll_runtime.h"
 #include "tools/lab/lab.h"
 #include "tools/lab/lab_plan.h"
 
