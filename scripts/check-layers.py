@@ -8,6 +8,7 @@ and line, on
   - an arrow that points up to another group, or from one feature to another,
   - a cycle,
   - a kind of a feature named below the features,
+  - a feature that src/program includes elsewhere than in features.h and features.cc,
   - a clock, socket or thread used outside the runtime.
 """
 
@@ -169,6 +170,8 @@ def check_file(file, modules, complain):
     excused = test or any(path == p or path.startswith(p + "/") for p in SEAM_EXCUSED)
     for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
         include = INCLUDE.match(line)
+        if include and include.group(1).startswith("features/") and file.parent == SOURCE / "program" and file.stem != "features":
+            complain(file, number, "in src/program only features.h and features.cc know the features")
         if include and module:
             target = module_of(pathlib.PurePosixPath(include.group(1)), folders)
             if not target and (SOURCE / include.group(1)).is_dir() and include.group(1) != "program":

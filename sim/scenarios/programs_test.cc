@@ -127,11 +127,11 @@ Task<void> run_node(Machine& machine, Story& story) {
   const Result<join::JoinOutcome> joined = co_await join(machine, story, machine.name());
   CHECK(joined.has_value());
   program::AgentFlags flags;
-  flags.host_ip = "192.0.2.1";
-  flags.join_dir = kJoined;
-  flags.audit_interval = "1h";
-  flags.metrics_listen = "none";
-  flags.admin_socket = "none";
+  flags.fields = {{"--host-ip", {"192.0.2.1"}},
+                  {"--join-dir", {kJoined}},
+                  {"--audit-interval", {"1h"}},
+                  {"--metrics-listen", {"none"}},
+                  {"--admin-socket", {"none"}}};
   const program::AgentConfig config = must(program::read_config(flags, machine.files()));
   agent::AgentOptions options = must(program::read_options(config, machine.files()));
   SimFabric fabric(story.plane);

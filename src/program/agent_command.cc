@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "features/networks/node/fabric_choice.h"
 #include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
 #include "foundation/command/lock_file.h"
@@ -97,7 +96,7 @@ int run(const AgentFlags& flags) {
     const resource::Schema schema = agent::config_schema(node_features());
     return print(flags.config_schema
                      ? wire::encode_json_pretty(agent::config_json_schema(schema)) + "\n"
-                     : agent::config_reference(schema));
+                     : agent::config_reference(schema, field_flags()));
   }
   command::set_up_log(flags.log);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
@@ -124,42 +123,29 @@ int run(const AgentFlags& flags) {
   return 0;
 }
 
-void add_hook_flags(CLI::App& command, AgentFlags& flags) {
-  command
-      .add_option("--allowed-program", flags.allowed_programs,
-                  "A program that attachments may have run here, by absolute path; repeatable")
-      ->allow_extra_args(false)
-      ->group("Hooks");
-  command.add_option("--hook-timeout", flags.hook_timeout, "Then a hook is killed")
-      ->default_str("30s")
-      ->group("Hooks");
-  command.add_option("--hook-output", flags.hook_output, "Bytes kept of each output of a hook")
-      ->default_str("4096")
-      ->group("Hooks");
-  command.add_option("--hooks-at-once", flags.hooks_at_once, "Hooks that run at the same time")
-      ->default_str("4")
-      ->group("Hooks");
-}
-
-void add_network_flags(CLI::App& command, AgentFlags& flags) {
-  command.add_option("--host-ip", flags.host_ip,
-                     "This node's address, to which others send tunnelled packets");
-  command
-      .add_option(
-          "--fabric", flags.fabric,
-          "What carries the networks: vxlan (the kernel alone), ovs (Open vSwitch), or log, which "
-          "makes nothing and only says what it was asked for")
-      ->check(CLI::IsMember(networks::fabric_names()))
-      ->default_str("vxlan");
-  command.add_option("--ovs-run-dir", flags.ovs_run_dir, "Fabric ovs: where db.sock is")
-      ->default_str("/var/run/openvswitch");
-  command.add_option("--ovs-datapath", flags.ovs_datapath,
-                     "Fabric ovs: netdev for the userspace datapath; default: the kernel's");
-  command.add_option("--mtu", flags.mtu,
-                     "Fabric ovs: of attachments; default: that of the interface with --host-ip "
-                     "less the tunnel's headers (50 bytes, 70 on IPv6)");
-  command.add_option("--audit-interval", flags.audit_interval, "How often the fabric is audited")
-      ->default_str("30s");
+// A flag for each field that has one; help, default and values are the field's own.
+void add_field_flags(CLI::App& command, AgentFlags& flags) {
+  const resource::Schema schema = agent::config_schema(node_features());
+  for (const agent::FlagType& type : field_flags()) {
+    const resource::Field& field = agent::field_at(schema, type.path);
+    std::string help = field.schema.description;
+    if (field.required) help += " It must be given, here or in the file.";
+    CLI::Option* option = nullptr;
+    std::vector<std::string>& values = flags.fields[type.flag];
+    if (field.schema.type == resource::Schema::Type::array) {
+      option = command.add_option(type.flag, values, help + " Repeatable.");
+      option->allow_extra_args(false);
+    } else {
+      option = command.add_option_function<std::string>(
+          type.flag, [&values](const std::string& value) { values = {value}; }, help);
+    }
+    if (!field.schema.allowed.empty()) option->check(CLI::IsMember(field.schema.allowed));
+    if (field.schema.type == resource::Schema::Type::integer) option->type_name("INT");
+    if (const std::optional<Json>& value = field.schema.default_value)
+      option->default_str(value->is_string() ? std::string(value->get_string())
+                                             : wire::encode_json(*value));
+    if (!type.group.empty()) option->group(type.group);
+  }
 }
 
 void add_config_flags(CLI::App& command, AgentFlags& flags) {
@@ -182,25 +168,10 @@ void add_config_flags(CLI::App& command, AgentFlags& flags) {
 
 void add_agent_command(CLI::App& app, int& exit_status) {
   CLI::App* command =
-      app.add_subcommand("agent", "What Fairlead does on this node: one on each node.");
+      app.add_subcommand("agent", "Runs Fairlead's features on this node (virtual networks).");
   auto flags = std::make_shared<AgentFlags>();
-  command->add_option("--node", flags->node, "Name of this node; default: what it joined as");
-  command->add_option("--kubeconfig", flags->kubeconfig, "Credentials for the API");
-  command->add_option("--join-dir", flags->join_dir,
-                      "Folder of `fairlead join`, instead of --kubeconfig");
-  add_network_flags(*command, *flags);
-  command
-      ->add_option("--metrics-listen", flags->metrics_listen,
-                   "Where /metrics, /healthz and /readyz are served; none: nowhere")
-      ->default_str("127.0.0.1:9294");
-  command->add_option("--admin-socket", flags->admin_socket,
-                      "Unix socket for `fairlead why`; none: there is none; default: agent.sock in "
-                      "--join-dir, else /run/fairlead/agent-NODE.sock");
-  command->add_option("--lock-file", flags->lock_file,
-                      "Held while running; default: agent.lock in --join-dir, else "
-                      "/run/fairlead/agent-NODE.lock");
+  add_field_flags(*command, *flags);
   command::add_log_flags(*command, flags->log);
-  add_hook_flags(*command, *flags);
   add_config_flags(*command, *flags);
   command->footer(
       "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"
@@ -214,6 +185,7 @@ void add_agent_command(CLI::App& app, int& exit_status) {
   command->callback([flags, command, &exit_status] {
     flags->log_format_given = command->count("--log-format") > 0;
     flags->log_level_given = command->count("--log-level") > 0;
+    std::erase_if(flags->fields, [](const auto& flag) { return flag.second.empty(); });
     exit_status = run(*flags);
   });
 }

@@ -1,6 +1,8 @@
 #include "program/agent_config.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 
 #include "api/apiserver/version.h"
 #include "foundation/command/host_name.h"
@@ -10,16 +12,19 @@
 namespace fairlead::program {
 namespace {
 
-template <class T>
-std::optional<Json> json_of(const std::optional<T>& value) {
-  return value ? std::optional<Json>(Json(*value)) : std::nullopt;
-}
-
-std::optional<Json> json_of(const std::optional<std::vector<std::string>>& values) {
-  if (!values) return std::nullopt;
-  JsonArray items;
-  for (const std::string& value : *values) items.emplace_back(value);
-  return Json(std::move(items));
+// As the field's type has it. What is no number stays text, which the schema then refuses.
+Json json_of(const resource::Field& field, const std::vector<std::string>& values) {
+  if (field.schema.type == resource::Schema::Type::array) {
+    JsonArray items;
+    for (const std::string& value : values) items.emplace_back(value);
+    return items;
+  }
+  const std::string& text = values.back();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (field.schema.type == resource::Schema::Type::integer && whole) return number;
+  return Json(text);
 }
 
 std::optional<Json> json_if(bool given, const std::string& value) {
@@ -27,37 +32,44 @@ std::optional<Json> json_if(bool given, const std::string& value) {
 }
 
 std::vector<agent::FlagValue> flag_values(const AgentFlags& flags) {
-  return {{"--node", "node", json_of(flags.node)},
-          {"--kubeconfig", "kubeconfig", json_of(flags.kubeconfig)},
-          {"--join-dir", "joinDir", json_of(flags.join_dir)},
-          {"--metrics-listen", "metricsListen", json_of(flags.metrics_listen)},
-          {"--admin-socket", "adminSocket", json_of(flags.admin_socket)},
-          {"--lock-file", "lockFile", json_of(flags.lock_file)},
-          {"--log-format", "log.format", json_if(flags.log_format_given, flags.log.format)},
-          {"--log-level", "log.level", json_if(flags.log_level_given, flags.log.level)},
-          {"--host-ip", "networks.host", json_of(flags.host_ip)},
-          {"--fabric", "networks.fabric", json_of(flags.fabric)},
-          {"--audit-interval", "networks.auditInterval", json_of(flags.audit_interval)},
-          {"--mtu", "networks.mtu", json_of(flags.mtu)},
-          {"--ovs-run-dir", "networks.ovs.runDir", json_of(flags.ovs_run_dir)},
-          {"--ovs-datapath", "networks.ovs.datapath", json_of(flags.ovs_datapath)},
-          {"--allowed-program", "networks.hooks.allowedPrograms", json_of(flags.allowed_programs)},
-          {"--hook-timeout", "networks.hooks.timeout", json_of(flags.hook_timeout)},
-          {"--hook-output", "networks.hooks.output", json_of(flags.hook_output)},
-          {"--hooks-at-once", "networks.hooks.atOnce", json_of(flags.hooks_at_once)}};
+  const resource::Schema schema = agent::config_schema(node_features());
+  std::vector<agent::FlagValue> values{
+      {"--log-format", "log.format", json_if(flags.log_format_given, flags.log.format)},
+      {"--log-level", "log.level", json_if(flags.log_level_given, flags.log.level)}};
+  for (const agent::FlagType& type : field_flags()) {
+    const auto given = flags.fields.find(type.flag);
+    std::optional<Json> value;
+    if (given != flags.fields.end() && !given->second.empty())
+      value = json_of(agent::field_at(schema, type.path), given->second);
+    values.push_back({type.flag, type.path, std::move(value)});
+  }
+  return values;
 }
 
 }  // namespace
+
+std::vector<agent::FlagType> field_flags() {
+  std::vector<agent::FlagType> all = agent::own_flags();
+  for (const agent::FeatureType& feature : node_features())
+    std::ranges::copy(feature.flags, std::back_inserter(all));
+  return all;
+}
 
 Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) {
   AgentConfig config;
   if (!flags.config.empty()) {
     FL_TRY(config.file, agent::ConfigFile::read(files, flags.config));
   }
+  // A flag for one kind of credentials overrides also the file's other kind.
+  const bool join_dir = flags.fields.contains("--join-dir");
+  const bool kubeconfig = flags.fields.contains("--kubeconfig");
+  if (join_dir && !kubeconfig) config.file.drop("kubeconfig");
+  if (kubeconfig && !join_dir) config.file.drop("joinDir");
   config.file.lay_over(flag_values(flags));
-  // Flags alone are about virtual networks.
-  if (flags.config.empty() && !config.file.has("networks"))
-    config.file.lay_over({{"", "networks", Json(JsonObject())}});
+  for (const agent::FeatureType& feature : node_features())
+    for (const resource::Field& field : feature.fields)
+      if (flags.config.empty() && feature.without_file && !config.file.has(field.name))
+        config.file.lay_over({{"", field.name, Json(JsonObject())}});
   FL_TRY(config.plan, agent::plan_agent(config.file, node_features()));
   return config;
 }
@@ -66,12 +78,9 @@ Result<agent::AgentOptions> read_options(const AgentConfig& config, runtime::Fil
   const std::vector<agent::FeaturePlan>& features = config.plan.features;
   FL_TRY(agent::AgentOptions options,
          agent::agent_options(config.file, config.plan.settings, files, command::own_host_name()));
-  const bool all_need_api = std::ranges::all_of(features, &agent::FeaturePlan::needs_api);
-  if (!options.api && !features.empty() && all_need_api)
-    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given: " +
-                                   features.front().name + " needs an API");
-  if (const Json* host = wire::find(config.file.value(), "networks.host"))
-    if (Result<Ip> ip = Ip::parse(std::string(host->as_string()))) options.host = *ip;
+  FL_CHECKED(agent::runnable(features, options.api.has_value()));
+  for (const agent::FeaturePlan& feature : features)
+    if (!options.host) options.host = feature.host;
   options.info = agent::read_node_info(files, apiserver::kVersion);
   return options;
 }

@@ -1,8 +1,7 @@
 // What `fairlead agent` was asked for: a file, flags that override it, or flags alone.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,25 +12,10 @@
 
 namespace fairlead::program {
 
-// The flags as given; nullopt: not given.
 struct AgentFlags {
   std::string config;
-  std::optional<std::string> node;
-  std::optional<std::string> host_ip;
-  std::optional<std::string> fabric;
-  std::optional<std::string> ovs_run_dir;
-  std::optional<std::string> ovs_datapath;
-  std::optional<std::uint32_t> mtu;
-  std::optional<std::string> kubeconfig;
-  std::optional<std::string> join_dir;
-  std::optional<std::vector<std::string>> allowed_programs;
-  std::optional<std::string> hook_timeout;
-  std::optional<std::uint32_t> hook_output;
-  std::optional<std::int32_t> hooks_at_once;
-  std::optional<std::string> audit_interval;
-  std::optional<std::string> metrics_listen;
-  std::optional<std::string> admin_socket;
-  std::optional<std::string> lock_file;
+  // Flags of fields of the file (field_flags()) that were given, with their values.
+  std::map<std::string, std::vector<std::string>, std::less<>> fields;
   command::LogFlags log;
   bool log_format_given = false;
   bool log_level_given = false;
@@ -44,6 +28,9 @@ struct AgentConfig {
   agent::ConfigFile file;
   agent::AgentPlan plan;
 };
+
+// The agent's own flags, and those of its features.
+std::vector<agent::FlagType> field_flags();
 
 // The file and the flags over it, checked; credentials are not read yet.
 Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files);

@@ -1,6 +1,7 @@
 #include "program/agent_run.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "foundation/base/log.h"
@@ -16,6 +17,14 @@ Task<void> tell_when_ready(agent::NodeAgent& agent,
   if (ready) tell_ready(agent);
 }
 
+Task<void> stop_when_ended(agent::NodeAgent& agent, std::string& ended,
+                           command::StopRequest& stop) {
+  Result<std::string> feature = co_await agent.wait_ended();
+  if (!feature) co_return;
+  ended = std::move(*feature);
+  stop.ask();
+}
+
 }  // namespace
 
 Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
@@ -28,10 +37,13 @@ Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
   runtime::Scope scope(runtime);
   scope.spawn(agent->run());
   scope.spawn(tell_when_ready(*agent, tell_ready));
+  std::string ended;
+  scope.spawn(stop_when_ended(*agent, ended, stop));
   while (!stop.asked())
     if (Result<> woken = co_await stop.changed().wait(); !woken) break;
-  if (stop.asked()) log::info("stopping", {{"signal", stop.signal()}});
+  if (stop.asked() && ended.empty()) log::info("stopping", {{"signal", stop.signal()}});
   co_await scope.close();
+  if (!ended.empty()) co_return fail(Code::internal, "feature " + ended + " has ended by itself");
   co_return Result<>{};
 }
 

@@ -10,8 +10,8 @@
 
 namespace fairlead::program {
 
-// Until asked to stop; `tell_ready` is called once all features are ready. What the features made
-// stays as it is.
+// Until asked to stop, or until a feature ends by itself, which is an error; `tell_ready` is called
+// once all features are ready. What the features made stays as it is.
 Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
                          std::vector<agent::FeaturePlan> features,
                          std::function<void(agent::NodeAgent&)> tell_ready,

@@ -80,7 +80,7 @@ TEST(CommandLine, WrongUsage) {
       {"server restore f", "fairlead server restore: --data: a folder must be given", ""},
       {"join", "fairlead join: --data: a folder must be given", "See fairlead join --help."},
       {"join --data d --node -", "fairlead join: --node -: is not a valid node name", ""},
-      {"agent", "fairlead agent: --host-ip: needed", "See fairlead agent --help."},
+      {"agent", "fairlead agent: --host-ip: must be given", "See fairlead agent --help."},
       {"agent --host-ip 10.0.0.1", "fairlead agent: --kubeconfig or --join-dir: exactly one", ""},
       {"agent --fabric string", "fairlead agent: --fabric: string not in {vxlan,ovs,log}", ""},
       {"agent extra", "fairlead agent: \"extra\" is one word too many", ""},

@@ -3,6 +3,7 @@
 #include "features/networks/ipam/virtual_networks.h"
 #include "features/networks/kinds/kinds.h"
 #include "features/networks/node/networks_settings.h"
+#include "features/networks/why/attachment_why.h"
 
 namespace fairlead::program {
 
@@ -15,5 +16,7 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
 }
 
 std::vector<agent::FeatureType> node_features() { return {networks::networks_type()}; }
+
+std::vector<agent::WhyKind> why_kinds() { return {networks::attachment_why_kind()}; }
 
 }  // namespace fairlead::program

@@ -1,5 +1,6 @@
-// The features that this program is made of: the only place that lists them. A new capability is a
-// folder in src/features and a line in features.cc.
+// The features that this program is made of: the only place in program/ that knows them
+// (scripts/check-layers.py). A new capability is a folder in src/features and its lines in
+// features.cc: one for each part that it has.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "api/controllers/server_feature.h"
 #include "api/resource/kind.h"
 #include "node/agent/node_feature.h"
+#include "node/agent/why_kind.h"
 
 namespace fairlead::program {
 
@@ -21,5 +23,8 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
 
 // Their parts in `fairlead agent`.
 std::vector<agent::FeatureType> node_features();
+
+// Their kinds that `fairlead why` can be asked about.
+std::vector<agent::WhyKind> why_kinds();
 
 }  // namespace fairlead::program

@@ -57,7 +57,7 @@ for node in a1 a2; do
 done
 
 # --- flags
-refuse "no address" '--host-ip: needed' "$FAIRLEAD" agent --join-dir "$WORK/a1"
+refuse "no address" '--host-ip: must be given' "$FAIRLEAD" agent --join-dir "$WORK/a1"
 for bad in 224.0.0.1 255.255.255.255 0.0.0.0 ff02::1; do
   refuse "$bad" "--host-ip $bad: must be a unicast address" "$FAIRLEAD" agent --join-dir "$WORK/a1" --host-ip "$bad"
 done

@@ -44,7 +44,7 @@ wrong "an unknown field" '2:1: nodes: there is no such field' <<<$'node: c1\nnod
 wrong "one deep inside" '3:5: networks.hooks.progams: there is no such field' <<<$'networks:\n  hooks:\n    progams: []'
 wrong "a wrong type" '2:3: networks.mtu: ' <<<$'networks:\n  mtu: large'
 wrong "a bad address" '2:3: networks.host: must be a unicast address' <<<$'networks:\n  host: 224.0.0.1'
-wrong "no address" '1:1: networks.host: needed' <<<'networks: {fabric: log}'
+wrong "no address" '1:1: networks.host: must be given' <<<'networks: {fabric: log}'
 wrong "a bad duration" '1:27: networks.auditInterval: "soon" is no duration' <<<'networks: {host: 1.2.3.4, auditInterval: soon}'
 wrong "a field twice" '2:1: node: is given twice' <<<$'node: a\nnode: b'
 wrong "no YAML" '3:1: end of sequence' <<<$'node: [a\n'
@@ -57,6 +57,13 @@ YAML
 refuse "no API" '--kubeconfig or --join-dir: exactly one of them must be given: networks needs an API' \
   "$FAIRLEAD" agent --config "$file"
 
+printf 'kubeconfig: a\njoinDir: b\nnetworks: {host: 192.0.2.1, fabric: log}\n' >"$file"
+refuse "both kinds of credentials" "^$file:1:1: kubeconfig: only one of kubeconfig and joinDir may be given, not both \\($file:2:1: joinDir\\)" \
+  "$FAIRLEAD" agent --config "$file"
+printf 'kubeconfig: /nothing\nnetworks: {host: 192.0.2.1, fabric: log}\n' >"$file"
+expect "a flag for one kind overrides the other" '^ok +credentials of join folder ' \
+  "$FAIRLEAD" agent --check --config "$file" --join-dir "$WORK/c1"
+
 # --- a file that is right
 cat >"$file" <<YAML
 joinDir: $WORK/c1
@@ -68,6 +75,7 @@ networks:
   hooks: {allowedPrograms: [/bin/true], timeout: 5s}
 YAML
 before=$(cd "$WORK/c1" && find . -type f -exec sha256sum {} + | sort)
+refuse "a flag that is no number" '--mtu large: ' "$FAIRLEAD" agent --check --config "$file" --mtu large
 expect "check" '^ok +client certificate, valid from ' "$FAIRLEAD" agent --check --config "$file"
 expect "check of a program" '^ok +allowed program /bin/true' "$FAIRLEAD" agent --check --config "$file"
 equal "well" "$("$FAIRLEAD" agent --check --config "$file" >/dev/null; echo $?)" 0
@@ -82,7 +90,16 @@ mv "$WORK/key" "$WORK/c1/node.key"
 equal "nothing was changed" "$(cd "$WORK/c1" && find . -type f -exec sha256sum {} + | sort)" "$before"
 
 # --- nobody to ask yet
-refuse "nobody" 'agent.sock: .*No such file' "$FAIRLEAD" why attachment web --join-dir "$WORK/c1"
+why_out() {  # STATUS FLAGS…: what it says on standard output; the rest is in $WORK/why.err
+  local status=0
+  "$FAIRLEAD" why attachment web "${@:2}" 2>"$WORK/why.err" || status=$?
+  [ "$status" = "$1" ] || echo "status $status instead of $1: $(cat "$WORK/why.err")"
+}
+alone() { env -u KUBECONFIG "$FAIRLEAD" why attachment web "$@"; }
+refuse "nobody" 'agent: .*agent.sock: .*No such file' alone --join-dir "$WORK/c1"
+# One witness that does not answer keeps no other from answering.
+expect "the API, with a dead agent" 'it does not exist in namespace default' why_out 0 --join-dir "$WORK/c1" --kubeconfig "$KUBECONFIG"
+expect "who did not answer" '^fairlead why: agent: .*/agent.sock: .*No such file' cat "$WORK/why.err"
 expect "the API alone, of nothing" 'missing: the NetworkAttachment: it does not exist in namespace default' \
   "$FAIRLEAD" why attachment web --admin-socket "" --kubeconfig "$KUBECONFIG"
 
@@ -113,6 +130,19 @@ attachment web c1 ', "postCreateExec": ["/bin/false"]'
 says() { why "${@:2}" | grep -qE -- "$1"; }
 wait_until 20 "no subnet" says 'missing: an address: there is no Subnet s in namespace default'
 expect "both tell" 'says the agent of node c1' why
+sed "s|server: .*|server: https://127.0.0.1:$(free_port)|" "$KUBECONFIG" >"$WORK/dead.kubeconfig"
+expect "the agent, with a dead API" 'says the agent of node c1' why_out 0 --join-dir "$WORK/c1" --kubeconfig "$WORK/dead.kubeconfig"
+expect "that the API did not answer" '^fairlead why: API: .*refused' cat "$WORK/why.err"
+expect "the agent, with a kubeconfig that is not there" 'says the agent of node c1' \
+  why_out 0 --join-dir "$WORK/c1" --kubeconfig "$WORK/nothing"
+# What these credentials may not read is named.
+expect "what a node may not read" 'note: +Events could not be read: .*forbidden' alone --kubeconfig "$WORK/c1/node.kubeconfig"
+# Whoever may not ask is told so.
+chmod 755 "$WORK"
+install -m 755 "$FAIRLEAD" "$WORK/fairlead"
+refuse "not root" 'agent: .*/agent.sock: permission denied: run as root' env -u KUBECONFIG HOME=/ \
+  setpriv --reuid 65534 --regid 65534 --clear-groups "$WORK/fairlead" why attachment web --join-dir "$WORK/c1"
+rm "$WORK/fairlead"
 kubectl create -f - >/dev/null <<'OBJECT'
 {"apiVersion": "fairlead.dev/v1alpha1", "kind": "Subnet", "metadata": {"name": "s"}, "spec": {"vni": 5, "ipv4": "10.0.0.0/30"}}
 OBJECT

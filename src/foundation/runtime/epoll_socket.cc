@@ -107,7 +107,9 @@ Result<int> open_listening(const SocketAddress& address, const Endpoint& at) {
     set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, is_wildcard_v6(address) ? 0 : 1);
   if (at.kind == Endpoint::Kind::unix_socket) {
     remove_stale_socket(address, at.host);
-    ::fchmod(socket.get(), 0600);  // bind makes the file with this mode: nobody slips in before
+    // bind makes the file with this mode: nobody slips in before.
+    if (::fchmod(socket.get(), 0600) != 0)
+      return fail(errno_error("listen " + at.to_string() + ": chmod"));
   }
   if (::bind(socket.get(), address.get(), address.length) != 0 ||
       ::listen(socket.get(), kBacklog) != 0)

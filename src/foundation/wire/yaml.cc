@@ -167,7 +167,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     }
     Frame& top = stack_.back();
     if (JsonArray* array = top.value.if_array()) {
-      if (places_) places_->at[pending_path()] = place_of(mark);
+      if (places_) remember(places_->at, mark);
       array->push_back(std::move(value));
     } else if (!top.has_key) {
       top.key_mark = mark;
@@ -181,13 +181,18 @@ class DocumentBuilder final : public YAML::EventHandler {
     }
   }
 
+  // A long key above many items would make paths that take thousands of times the text's memory.
+  void remember(std::map<std::string, YamlPlace, std::less<>>& into, const YAML::Mark& mark) {
+    if (place_bytes_ >= kMostPlaceBytes) return;
+    std::string path = pending_path();
+    place_bytes_ += path.size();
+    into[std::move(path)] = place_of(mark);
+  }
+
   void set_member(Frame& top, Json value) {
     JsonObject& object = top.value.get_object();
     const auto [member, inserted] = object.emplace(top.key, nullptr);
-    if (places_) {
-      auto& into = inserted ? places_->at : places_->duplicates;
-      into[pending_path()] = place_of(top.key_mark);
-    }
+    if (places_) remember(inserted ? places_->at : places_->duplicates, top.key_mark);
     if (!inserted) {
       constexpr std::size_t kMaxReported = 100;
       std::string path = pending_path();
@@ -235,6 +240,7 @@ class DocumentBuilder final : public YAML::EventHandler {
   std::vector<std::string> duplicates_;
   std::optional<Error> error_;
   YamlPlaces* places_;
+  std::size_t place_bytes_ = 0;  // of the paths that places_ has
 };
 
 bool looks_like_json(std::string_view text) {

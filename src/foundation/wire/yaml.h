@@ -25,7 +25,9 @@ struct YamlPlace {
 };
 
 // Where the parts of a document stand: members at their key, items at their beginning, by path
-// ("spec.list[2].x"). What comes from an alias has no place of its own.
+// ("spec.list[2].x"). What comes from an alias has no place of its own, nor has what follows when
+// the paths have taken kMostPlaceBytes.
+inline constexpr std::size_t kMostPlaceBytes = 16 << 20;
 struct YamlPlaces {
   std::map<std::string, YamlPlace, std::less<>> at;
   std::map<std::string, YamlPlace, std::less<>> duplicates;  // of the later key

@@ -148,6 +148,27 @@ TEST(Utf8, OnlyWellFormedTextPasses) {
   }
 }
 
+// The paths of a small text do not take a large memory; what has no place is where its map is.
+TEST(YamlPlaces, AreBounded) {
+  const std::string key(1'000, 'k');
+  std::string text, above;
+  for (int depth = 0; depth < 20; ++depth) {
+    text += "{" + key + ": ";
+    above += (above.empty() ? "" : ".") + key;
+  }
+  text += "[";
+  for (int i = 0; i < 20'000; ++i) text += "1,";
+  text += "]" + std::string(20, '}') + "\n";
+  YamlPlaces places;
+  const Result<ParsedJson> parsed = parse_yaml(text, {.max_bytes = 1 << 20}, places);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  std::size_t bytes = 0;
+  for (const auto& [path, place] : places.at) bytes += path.size();
+  EXPECT_GT(bytes, kMostPlaceBytes / 2);
+  EXPECT_LT(bytes, kMostPlaceBytes + text.size());
+  EXPECT_EQ(places.find(above + "[19999]").line, 1U);
+}
+
 // Members stand where their key does, items where they begin; what has no place of its own stands
 // where the part around it does.
 TEST(YamlPlaces, AreThoseOfTheText) {

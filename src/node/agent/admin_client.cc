@@ -1,6 +1,8 @@
 #include "node/agent/admin_client.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "foundation/http/client.h"
 #include "foundation/wire/json.h"
@@ -12,12 +14,20 @@ constexpr const char* kFolder = "/run/fairlead";
 constexpr Duration kAnswerTime = 5s;
 constexpr std::size_t kMostBytes = 1 << 20;
 
+// The HTTP client calls every failure to connect unavailable: what it was is only in its message.
+Error not_answered(const Error& error, const std::string& where) {
+  if (error.code == Code::forbidden || error.message.ends_with(std::strerror(EACCES)))
+    return {Code::forbidden, where + ": permission denied: run as root"};
+  return {Code::unavailable, error.context(where).message};
+}
+
 }  // namespace
 
-std::vector<std::string> default_admin_sockets(runtime::Files& files) {
+Result<std::vector<std::string>> default_admin_sockets(runtime::Files& files) {
   std::vector<std::string> sockets;
   const Result<std::vector<std::string>> names = files.list(kFolder);
-  if (!names) return sockets;
+  if (!names && names.error().code == Code::not_found) return sockets;
+  if (!names) return fail(not_answered(names.error(), kFolder));
   for (const std::string& name : *names)
     if (name.starts_with("agent") && name.ends_with(".sock"))
       sockets.push_back(std::string(kFolder) + "/" + name);
@@ -37,7 +47,7 @@ Task<Result<Explanation>> ask_why(runtime::Runtime& runtime, std::string socket,
   const Result<http::Response> response =
       co_await runtime::with_timeout(runtime, kAnswerTime, std::move(sending));
   client.close();
-  if (!response) co_return fail(response.error().context(socket));
+  if (!response) co_return fail(not_answered(response.error(), socket));
   std::string body;
   for (const Bytes& piece : response->body) body += piece.view();
   if (response->status != 200) {

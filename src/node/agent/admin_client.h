@@ -10,10 +10,12 @@
 namespace fairlead::agent {
 
 // The sockets of agents on this host that use the default place, whether or not anybody listens.
-std::vector<std::string> default_admin_sockets(runtime::Files& files);
+// Fails with forbidden if this user may not look.
+Result<std::vector<std::string>> default_admin_sockets(runtime::Files& files);
 
 // GET /why/KIND/OBJECT. Fails with not_found if that agent knows nothing of it, with invalid if
-// `object` cannot be the name of one, and with unavailable if nobody listens.
+// `object` cannot be the name of one, with forbidden if this user may not ask it, and with
+// unavailable if nobody answers.
 Task<Result<Explanation>> ask_why(runtime::Runtime& runtime, std::string socket, std::string kind,
                                   std::string object);
 

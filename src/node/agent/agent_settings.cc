@@ -4,6 +4,7 @@
 
 #include "api/identity/user.h"
 #include "api/resource/schema/validation.h"
+#include "foundation/base/check.h"
 #include "node/agent/node_agent.h"
 
 namespace fairlead::agent {
@@ -39,6 +40,22 @@ resource::Schema config_schema(const std::vector<FeatureType>& features) {
   for (const FeatureType& feature : features)
     std::ranges::copy(feature.fields, std::back_inserter(schema.fields));
   return schema;
+}
+
+const resource::Field& field_at(const resource::Schema& schema, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const resource::Field* field = schema.find(path.substr(0, dot));
+  CHECK(field != nullptr);
+  return dot == std::string_view::npos ? *field : field_at(field->schema, path.substr(dot + 1));
+}
+
+std::vector<FlagType> own_flags() {
+  return {{.flag = "--node", .path = "node"},
+          {.flag = "--kubeconfig", .path = "kubeconfig"},
+          {.flag = "--join-dir", .path = "joinDir"},
+          {.flag = "--metrics-listen", .path = "metricsListen"},
+          {.flag = "--admin-socket", .path = "adminSocket"},
+          {.flag = "--lock-file", .path = "lockFile"}};
 }
 
 Result<AgentPlan> plan_agent(ConfigFile& config, const std::vector<FeatureType>& features) {
@@ -78,8 +95,9 @@ Result<AgentOptions> agent_options(const ConfigFile& config, const AgentSettings
   options.node = settings.node;
   options.credentials = {.kubeconfig = settings.kubeconfig, .join_dir = settings.join_dir};
   if (!settings.kubeconfig.empty() && !settings.join_dir.empty())
-    return fail(Code::invalid,
-                "--kubeconfig or --join-dir: exactly one of them must be given, not both");
+    return fail(wrong(config, "kubeconfig",
+                      "only one of kubeconfig and joinDir may be given, not both (" +
+                          config.where("joinDir") + ")"));
   if (options.credentials.empty()) {
     if (options.node.empty()) options.node = host_name;
   } else {

@@ -40,11 +40,13 @@ struct AgentSettings {
   static void describe(V& v) {
     v.field("node", &AgentSettings::node)
         .description(
-            "Name of this node. Default: what it joined as; without an API the host name.");
+            "Name of this node. Default: with joinDir what it joined as, without an API the host "
+            "name; with kubeconfig it must be given.");
     v.field("kubeconfig", &AgentSettings::kubeconfig)
-        .description("File with credentials for the API. Without it and joinDir there is no API.");
+        .description(
+            "File with credentials for the API, instead of joinDir. Without both there is no API.");
     v.field("joinDir", &AgentSettings::join_dir)
-        .description("Folder of `fairlead join`, instead of kubeconfig.");
+        .description("Folder that `fairlead join` has filled, with credentials for the API.");
     v.field("metricsListen", &AgentSettings::metrics_listen)
         .default_value("127.0.0.1:9294")
         .description("Where /metrics, /healthz and /readyz are served; `none`: nowhere.");
@@ -55,13 +57,18 @@ struct AgentSettings {
             "else /run/fairlead/agent-NODE.sock.");
     v.field("lockFile", &AgentSettings::lock_file)
         .description(
-            "Held while the agent runs. Default: agent.lock in joinDir, else "
+            "Lock file that keeps a second agent of this node from starting. Default: agent.lock "
+            "in joinDir, else "
             "/run/fairlead/agent-NODE.lock.");
     v.field("log", &AgentSettings::log).description("What is logged, and how.");
   }
 };
 
 resource::Schema config_schema(const std::vector<FeatureType>& features);
+// REQUIRES: the schema has a field at that dotted path.
+const resource::Field& field_at(const resource::Schema& schema, std::string_view path);
+// The flags of the agent's own fields; those of its log are command::add_log_flags'.
+std::vector<FlagType> own_flags();
 
 // The file, checked: what is asked of the agent itself, and a plan for each feature of which it has
 // a field.

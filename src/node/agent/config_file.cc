@@ -64,6 +64,8 @@ Result<ConfigFile> ConfigFile::parse(std::string name, std::string_view text) {
   return file;
 }
 
+void ConfigFile::drop(std::string_view field) { value_.get_object().erase(field); }
+
 void ConfigFile::lay_over(std::vector<FlagValue> flags) {
   for (FlagValue& flag : flags) {
     if (flag.value) set(value_, flag.path, *flag.value);
@@ -104,6 +106,8 @@ std::string ConfigFile::where(const std::string& path) const {
 }
 
 std::string ConfigFile::describe(const resource::FieldError& error) const {
+  if (error.type == resource::FieldError::Type::required)
+    return where(error.field) + ": must be given";
   // The place shows the value; it need not be repeated.
   const bool plain = error.type == resource::FieldError::Type::invalid;
   return where(error.field) + ": " + (plain ? error.detail : error.message());

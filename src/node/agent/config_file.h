@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "api/resource/schema/schema.h"
 #include "foundation/runtime/runtime.h"
 #include "foundation/wire/yaml.h"
+#include "node/agent/node_feature.h"
 
 namespace fairlead::agent {
 
@@ -37,6 +39,8 @@ class ConfigFile {
   // Fails with invalid: "FILE:LINE:COLUMN: what".
   static Result<ConfigFile> parse(std::string name, std::string_view text);
 
+  // As if the file did not have that top-level field.
+  void drop(std::string_view field);
   // Lays flags over the file.
   void lay_over(std::vector<FlagValue> flags);
 
@@ -66,6 +70,6 @@ class ConfigFile {
 // A JSON schema (draft 2020-12) of the file, for editors.
 Json config_json_schema(const resource::Schema& schema);
 // The same as a page of documentation: docs/reference/agent.md.
-std::string config_reference(const resource::Schema& schema);
+std::string config_reference(const resource::Schema& schema, const std::vector<FlagType>& flags);
 
 }  // namespace fairlead::agent

@@ -61,7 +61,7 @@ TEST(ConfigFile, TellsWhatIsWrongAndWhere) {
       {"node: a\nnode: b\n", "a.yaml:2:1: node: is given twice"},
       {"node: [1]\n", "a.yaml:1:1: node: "},
       {"log:\n  level: loud\n", "a.yaml:2:3: log.level: Unsupported value: \"loud\""},
-      {"peers:\n- port: 1\n", "a.yaml:2:3: peers[0].name: Required value"},
+      {"peers:\n- port: 1\n", "a.yaml:2:3: peers[0].name: must be given"},
       {"peers:\n- {name: b, port: 70000}\n", "a.yaml:2:13: peers[0].port: "},
       {"peers: 5\n", "a.yaml:1:1: peers: "},
       {"node: a\nlease: never\n", "a.yaml:2:1: lease: must end some day"},
@@ -103,9 +103,11 @@ TEST(ConfigFile, WithoutAFileFlagsAreNamed) {
 // The documents know every field, and the schema closes every map.
 TEST(ConfigFile, Documents) {
   const resource::Schema schema = config_schema({test_type()});
-  const std::string page = config_reference(schema);
-  for (const char* row : {"| `node` | text |", "| `log.level` | text | default `\"info\"`; one of",
-                          "| `peers[].port` | integer | default `7`; 1 to 65535 | Its port. |"})
+  const std::string page = config_reference(schema, {{.flag = "--lease", .path = "lease"}});
+  for (const char* row :
+       {"| `node` | text |", "| `log.level` | text | `--log-level` | default `\"info\"`; one of",
+        "| `lease` | text | `--lease` |",
+        "| `peers[].port` | integer |  | default `7`; 1 to 65535 | Its port. |"})
     EXPECT_NE(page.find(row), std::string::npos) << row << "\n" << page;
   const Json json = config_json_schema(schema);
   EXPECT_EQ(wire::encode_json(*wire::find(json, "additionalProperties")), "false");

@@ -1,4 +1,6 @@
 // The schema of the agent's file as documents: for editors (JSON schema) and for people (Markdown).
+#include <algorithm>
+
 #include "api/apimachinery/openapi/openapi_model.h"
 #include "node/agent/config_file.h"
 
@@ -58,13 +60,19 @@ std::string rules_text(const resource::Field& field) {
   return text;
 }
 
-void add_rows(const Schema& schema, const std::string& prefix, std::string& page) {
+std::string flag_of(const std::string& path, const std::vector<FlagType>& flags) {
+  const auto at = std::ranges::find(flags, path, &FlagType::path);
+  return at == flags.end() ? "" : "`" + at->flag + "`";
+}
+
+void add_rows(const Schema& schema, const std::string& prefix, const std::vector<FlagType>& flags,
+              std::string& page) {
   for (const resource::Field& field : schema.fields) {
     const std::string path = prefix + field.name;
-    page += "| `" + path + "` | " + type_text(field.schema) + " | " + rules_text(field) + " | " +
-            field.schema.description + " |\n";
-    add_rows(field.schema, path + ".", page);
-    if (field.schema.items) add_rows(*field.schema.items, path + "[].", page);
+    page += "| `" + path + "` | " + type_text(field.schema) + " | " + flag_of(path, flags) + " | " +
+            rules_text(field) + " | " + field.schema.description + " |\n";
+    add_rows(field.schema, path + ".", flags, page);
+    if (field.schema.items) add_rows(*field.schema.items, path + "[].", flags, page);
   }
 }
 
@@ -79,7 +87,7 @@ Json config_json_schema(const Schema& schema) {
   return document;
 }
 
-std::string config_reference(const Schema& schema) {
+std::string config_reference(const Schema& schema, const std::vector<FlagType>& flags) {
   std::string page =
       "# The file of `fairlead agent --config`\n"
       "\n"
@@ -89,9 +97,23 @@ std::string config_reference(const Schema& schema) {
       "editors, `fairlead agent\n"
       "--check --config FILE` says what is wrong, with line and column.\n"
       "\n"
-      "| field | type | rules | meaning |\n"
-      "|---|---|---|---|\n";
-  add_rows(schema, "", page);
+      "```yaml\n"
+      "joinDir: /var/lib/fairlead-node  # `fairlead join --data /var/lib/fairlead-node …` has "
+      "filled it\n"
+      "networks:\n"
+      "  host: 10.0.0.11\n"
+      "  fabric: vxlan\n"
+      "```\n"
+      "\n"
+      "A duration is `250ms`, `10s`, `1m30s`, or plain seconds. What needs an API runs where "
+      "joinDir or kubeconfig is set.\n"
+      "\n"
+      "| field | type | flag | rules | meaning |\n"
+      "|---|---|---|---|---|\n";
+  std::vector<FlagType> all = flags;
+  all.push_back({.flag = "--log-format", .path = "log.format"});
+  all.push_back({.flag = "--log-level", .path = "log.level"});
+  add_rows(schema, "", all, page);
   return page;
 }
 

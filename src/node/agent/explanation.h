@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/resource/schema/describe.h"
@@ -52,7 +53,11 @@ struct Explanation {
   }
 };
 
-// For people, several lines.
+// For a terminal: control characters become question marks, because whoever may write an object's
+// messages must not be able to command it.
+std::string printable(std::string_view text);
+
+// For people, several lines, all printable.
 std::string to_text(const Explanation& explanation);
 // For programs: all members, also empty ones.
 Json to_json(const Explanation& explanation);

@@ -63,25 +63,27 @@ Task<Result<>> Heartbeat::beat_in_time() {
   co_return co_await runtime::with_timeout(runtime_, kInterval, std::move(beating));
 }
 
+std::optional<std::string> refusal_of(const Result<>& outcome) {
+  if (outcome) return "";
+  const Code code = outcome.error().code;
+  if (code != Code::unauthorized && code != Code::forbidden && code != Code::not_found)
+    return std::nullopt;
+  return outcome.error().message;
+}
+
 void Heartbeat::judge(const Result<>& outcome) {
-  std::string refusal;
-  if (!outcome) {
-    const Code code = outcome.error().code;
-    const bool refused =
-        code == Code::unauthorized || code == Code::forbidden || code == Code::not_found;
-    if (refused) refusal = outcome.error().message;
-    log::debug("no heartbeat", {{"error", outcome.error().to_string()}});
-  }
-  if (refusal.empty() != refusal_.empty()) {
-    if (refusal.empty()) {
+  if (!outcome) log::debug("no heartbeat", {{"error", outcome.error().to_string()}});
+  std::optional<std::string> refusal = refusal_of(outcome);
+  if (!refusal) return;
+  if (refusal->empty() != refusal_.empty()) {
+    if (refusal->empty()) {
       log::info("the API knows this node again", {{"node", subject_.node}});
     } else {
       log::warning("the API does not know this node (any more)",
-                   {{"node", subject_.node}, {"error", refusal}});
+                   {{"node", subject_.node}, {"error", *refusal}});
     }
   }
-  // A server that does not answer takes nothing back.
-  if (outcome || !refusal.empty()) refusal_ = std::move(refusal);
+  refusal_ = std::move(*refusal);
 }
 
 Task<Result<>> Heartbeat::beat() {

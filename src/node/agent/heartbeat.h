@@ -73,6 +73,10 @@ class Heartbeat {
   std::string refusal_;
 };
 
+// What the outcome of a heartbeat says about a refusal: why the API refuses the node; empty: it
+// does not; nullopt: nothing, because a server that does not answer takes nothing back. Pure.
+std::optional<std::string> refusal_of(const Result<>& outcome);
+
 // The patch of the Node's status. Pure.
 Json node_status_patch(const Heartbeat::Subject& subject);
 

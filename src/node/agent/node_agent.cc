@@ -16,6 +16,18 @@ Task<Result<>> notified(runtime::Signal& signal) { co_return co_await signal.wai
 
 }  // namespace
 
+Result<std::vector<const FeaturePlan*>> runnable(const std::vector<FeaturePlan>& plans,
+                                                 bool has_api) {
+  if (plans.empty()) return fail(Code::invalid, "no feature is configured: there is nothing to do");
+  std::vector<const FeaturePlan*> able;
+  for (const FeaturePlan& plan : plans)
+    if (has_api || !plan.needs_api) able.push_back(&plan);
+  if (able.empty())
+    return fail(Code::invalid, "--kubeconfig or --join-dir: exactly one of them must be given: " +
+                                   plans.front().name + " needs an API");
+  return able;
+}
+
 Result<std::unique_ptr<NodeAgent>> NodeAgent::open(runtime::Runtime& runtime, AgentOptions options,
                                                    const std::vector<FeaturePlan>& plans) {
   std::unique_ptr<NodeAgent> agent(new NodeAgent(runtime, std::move(options)));
@@ -53,13 +65,7 @@ Result<> NodeAgent::connect() {
   api->heartbeat = std::make_unique<Heartbeat>(
       runtime_, *api->client, metrics_,
       Heartbeat::Subject{.node = options_.node, .host = options_.host, .info = options_.info});
-  api->sink = std::make_unique<client::RemoteEvents>(*api->client);
-  api->event_metrics = std::make_unique<control::EventMetrics>(metrics_);
-  api->events = std::make_unique<control::EventRecorder>(
-      runtime_, api->sink.get(),
-      control::EventSource{.component = "fairlead-agent", .host = options_.node},
-      control::EventLimits{}, *api->event_metrics);
-  api->side.emplace(*api->client, *api->heartbeat, *api->events);
+  api->side.emplace(*api->client, *api->heartbeat);
   api_ = std::move(api);
   return {};
 }
@@ -74,30 +80,22 @@ Result<> NodeAgent::make_features(const std::vector<FeaturePlan>& plans) {
                             .readiness_changed = [this] { readiness_changed_.notify(); },
                             .make_room = options_.give_back_memory,
                             .work_ended = [this] { work_ended_.notify(); }};
-  std::string without_api;
-  for (const FeaturePlan& plan : plans) {
-    if (plan.needs_api && !api_) {
-      without_api += (without_api.empty() ? "" : ", ") + plan.name;
-      continue;
-    }
-    Result<std::unique_ptr<NodeFeature>> made = plan.make(context);
-    if (!made) return fail(std::move(made).error().context(plan.name));
+  FL_TRY(const std::vector<const FeaturePlan*> runnables, runnable(plans, api_ != nullptr));
+  for (const FeaturePlan* plan : runnables) {
+    Result<std::unique_ptr<NodeFeature>> made = plan->make(context);
+    if (!made) return fail(std::move(made).error().context(plan->name));
     features_.push_back(std::move(*made));
   }
-  if (features_.empty())
-    return fail(Code::invalid, without_api.empty()
-                                   ? std::string("no feature is configured: there is nothing to do")
-                                   : "there is nothing to do without an API: " + without_api +
-                                         " needs one (--kubeconfig or --join-dir)");
-  if (!without_api.empty())
-    log::warning("features left out: they need an API, and there are no credentials for one",
-                 {{"features", without_api}});
+  for (const FeaturePlan& plan : plans)
+    if (plan.needs_api && !api_)
+      log::warning("feature left out: it needs an API, and there are no credentials for one",
+                   {{"feature", plan.name}});
   return {};
 }
 
 void NodeAgent::add_metrics() {
   metrics::register_process_metrics(metrics_);
-  metrics_.gauge_of("fairlead_agent_ready", "1 once everything relevant is known and carried.",
+  metrics_.gauge_of("fairlead_agent_ready", "1 while every feature of this agent is ready.",
                     [this] { return readiness().ready ? 1.0 : 0.0; });
 }
 
@@ -178,18 +176,36 @@ Task<void> NodeAgent::run() {
   runtime::Scope scope(runtime_);
   if (api_) {
     scope.spawn(api_->heartbeat->run());
-    scope.spawn(api_->events->run());
     if (!options_.credentials.empty())
       scope.spawn(keep_credentials(runtime_, *api_->client, options_.credentials));
   }
-  for (const std::unique_ptr<NodeFeature>& feature : features_) scope.spawn(feature->run());
+  for (const std::unique_ptr<NodeFeature>& feature : features_) scope.spawn(run_feature(*feature));
   co_await scope.join();
   for (Door& door : doors_) co_await door.server->stop(Duration::zero());
   co_await serving.close();
   if (api_) api_->client->close();
 }
 
+Task<void> NodeAgent::run_feature(NodeFeature& feature) {
+  co_await feature.run();
+  // Fails if it was cancelled, which is the way to end.
+  if (Result<> alive = co_await runtime::sleep(runtime_, Duration::zero()); !alive) co_return;
+  log::error("feature has ended by itself", {{"feature", feature.name()}});
+  ended_ = feature.name();
+  feature_ended_.notify();
+  readiness_changed_.notify();
+}
+
+Task<Result<std::string>> NodeAgent::wait_ended() {
+  while (ended_.empty()) {
+    FL_CO_CHECKED(co_await feature_ended_.wait());
+  }
+  co_return ended_;
+}
+
 Readiness NodeAgent::readiness() const {
+  if (!ended_.empty())
+    return {.ready = false, .reason = "feature " + ended_ + " has ended by itself"};
   for (const std::unique_ptr<NodeFeature>& feature : features_)
     if (Readiness one = feature->readiness(); !one.ready) return one;
   return {.ready = true, .reason = {}};

@@ -1,10 +1,10 @@
 // NodeAgent: what `fairlead agent` is: the NodeFeatures that are configured, and what they share:
-// the connection to the API with its credentials, heartbeat and Events where there is an API;
-// metrics and pages; the admin socket; giving memory back. Only wiring; it decides nothing.
+// the connection to the API with its credentials and heartbeat where there is an API; metrics and
+// pages; the admin socket; giving memory back. Only wiring; it decides nothing.
 //
-//   credentials ─→ RestClient ─→ Heartbeat, EventRecorder ┐
-//   Registry, Pages ──────────────────────────────────────┼─→ NodeContext ─→ NodeFeatures
-//   --metrics-listen ←─ Pages ─→ admin socket             ┘
+//   credentials ─→ RestClient ─→ Heartbeat ┐
+//   Registry, Pages ───────────────────────┼─→ NodeContext ─→ NodeFeatures
+//   --metrics-listen ←─ Pages ─→ admin socket ┘
 //
 // A load driver may run many in one process (tools/bench), simulation one on each machine. Without
 // credentials it runs the features that need no API.
@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "api/client/remote_events.h"
 #include "api/client/rest_client.h"
 #include "foundation/base/metrics.h"
 #include "foundation/http/server.h"
@@ -43,6 +42,10 @@ struct AgentOptions {
   std::function<void()> give_back_memory = [] {};
 };
 
+// Those of the plans that can run, with or without an API. Fails with invalid if there are none.
+Result<std::vector<const FeaturePlan*>> runnable(const std::vector<FeaturePlan>& plans,
+                                                 bool has_api);
+
 class NodeAgent {
  public:
   // Listens already, so that an address in use is an error here. A plan that needs an API is left
@@ -53,6 +56,9 @@ class NodeAgent {
 
   // Until cancelled, which leaves what the features made as it is.
   Task<void> run();
+  // Until a feature has ended by itself, against its contract: its name. The agent is not ready any
+  // more. Fails with cancelled.
+  Task<Result<std::string>> wait_ended();
 
   // Ready when all features are.
   Readiness readiness() const;
@@ -64,7 +70,6 @@ class NodeAgent {
   NodeFeature* feature(std::string_view name) const;
   const std::vector<std::unique_ptr<NodeFeature>>& features() const { return features_; }
   metrics::Registry& metrics() { return metrics_; }
-  client::RestClient* client() { return api_ ? api_->client.get() : nullptr; }
   // Where metrics are served; nothing if they are not.
   std::optional<runtime::Endpoint> metrics_address() const { return metrics_address_; }
 
@@ -73,9 +78,6 @@ class NodeAgent {
   struct Api {
     std::unique_ptr<client::RestClient> client;
     std::unique_ptr<Heartbeat> heartbeat;
-    std::unique_ptr<client::RemoteEvents> sink;
-    std::unique_ptr<control::EventMetrics> event_metrics;
-    std::unique_ptr<control::EventRecorder> events;
     std::optional<ApiSide> side;
   };
   // One listener and what it serves.
@@ -93,6 +95,7 @@ class NodeAgent {
   Pages::Page why_page(std::string_view question) const;
   Result<Door> open_door(const runtime::Endpoint& at, Pages& pages);
   Task<void> stay_small();
+  Task<void> run_feature(NodeFeature& feature);
 
   runtime::Runtime& runtime_;
   AgentOptions options_;
@@ -102,6 +105,8 @@ class NodeAgent {
   std::unique_ptr<Api> api_;
   runtime::Signal readiness_changed_;
   runtime::Signal work_ended_;
+  std::string ended_;  // the feature that ended by itself
+  runtime::Signal feature_ended_;
   std::vector<std::unique_ptr<NodeFeature>> features_;
   std::vector<Door> doors_;
   std::optional<runtime::Endpoint> metrics_address_;

@@ -21,16 +21,23 @@ class TestFeature final : public NodeFeature {
     int running = 0;
     bool ready = false;
     bool had_api = false;
+    bool ends = false;  // by itself
     std::function<void()> changed;
   };
   TestFeature(const NodeContext& context, Witness& witness) : witness_(witness) {
     witness.had_api = context.api != nullptr;
     witness.changed = context.readiness_changed;
+    if (made_before(context)) return;
     context.metrics.gauge("test_feature_made", "1.").set(1);
     context.pages.add_text("/test", [] { return "from the feature\n"; });
   }
+  // Only the first of an agent has metrics and pages: their names are the agent's.
+  static bool made_before(const NodeContext& context) {
+    return context.pages.page("/test").status == 200;
+  }
   std::string_view name() const override { return "test"; }
   Task<void> run() override {
+    if (witness_.ends) co_return;
     ++witness_.running;
     (void)co_await forever_.wait();
     --witness_.running;
@@ -55,8 +62,8 @@ class TestFeature final : public NodeFeature {
   runtime::Signal forever_;
 };
 
-FeaturePlan test_plan(TestFeature::Witness& witness, bool needs_api) {
-  return {.name = "test",
+FeaturePlan test_plan(TestFeature::Witness& witness, bool needs_api, std::string name = "test") {
+  return {.name = std::move(name),
           .needs_api = needs_api,
           .make = [&witness](const NodeContext& context) -> Result<std::unique_ptr<NodeFeature>> {
             return std::make_unique<TestFeature>(context, witness);
@@ -91,6 +98,8 @@ class NodeAgentTest : public testing::Test {
     co_return text;
   }
   Task<void> without_api();
+  Task<void> ended_feature();
+  Task<void> cancelled_feature();
 
   runtime::EpollRuntime runtime_;
   std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
@@ -103,7 +112,6 @@ Task<void> NodeAgentTest::without_api() {
   Result<std::unique_ptr<NodeAgent>> agent = NodeAgent::open(runtime_, options(), plans);
   CHECK(agent.has_value());
   EXPECT_FALSE(witness_.had_api);
-  EXPECT_EQ((*agent)->client(), nullptr);
   runtime::Scope scope(runtime_);
   scope.spawn((*agent)->run());
   const runtime::Endpoint pages = *(*agent)->metrics_address();
@@ -153,6 +161,39 @@ Task<void> NodeAgentTest::without_api() {
 }
 TEST_F(NodeAgentTest, RunsWithoutAnApi) { runtime_.run_until_complete(without_api()); }
 
+// A feature is to run until it is cancelled. One that ends by itself is not ready any more.
+Task<void> NodeAgentTest::ended_feature() {
+  witness_.ready = witness_.ends = true;
+  TestFeature::Witness other{.ready = true};
+  const std::vector<FeaturePlan> plans{test_plan(witness_, false), test_plan(other, false, "b")};
+  Result<std::unique_ptr<NodeAgent>> agent = NodeAgent::open(runtime_, options(), plans);
+  CHECK(agent.has_value());
+  runtime::Scope scope(runtime_);
+  scope.spawn((*agent)->run());
+  Task<Result<std::string>> waiting = (*agent)->wait_ended();
+  const Result<std::string> ended =
+      co_await runtime::with_timeout(runtime_, 60s, std::move(waiting));
+  EXPECT_TRUE(ended && *ended == "test");
+  EXPECT_EQ(co_await get(*(*agent)->metrics_address(), "/readyz"),
+            "503 feature test has ended by itself\n");
+  co_await scope.close();
+}
+TEST_F(NodeAgentTest, NoticesAFeatureThatEnds) { runtime_.run_until_complete(ended_feature()); }
+
+// Cancelling is no end of that kind.
+Task<void> NodeAgentTest::cancelled_feature() {
+  witness_.ready = true;
+  const std::vector<FeaturePlan> plans{test_plan(witness_, false)};
+  Result<std::unique_ptr<NodeAgent>> agent = NodeAgent::open(runtime_, options(), plans);
+  CHECK(agent.has_value());
+  runtime::Scope scope(runtime_);
+  scope.spawn((*agent)->run());
+  while (witness_.running == 0) (void)co_await runtime::sleep(runtime_, 1ms);
+  co_await scope.close();
+  EXPECT_TRUE((*agent)->readiness().ready) << (*agent)->readiness().reason;
+}
+TEST_F(NodeAgentTest, CancellingIsNotAnEnd) { runtime_.run_until_complete(cancelled_feature()); }
+
 // A feature that needs an API is left out where there is none; if nothing is left, that is an
 // error.
 TEST_F(NodeAgentTest, WithoutAnApiSomeFeaturesCannotRun) {
@@ -165,9 +206,18 @@ TEST_F(NodeAgentTest, WithoutAnApiSomeFeaturesCannotRun) {
   const Result<std::unique_ptr<NodeAgent>> none = NodeAgent::open(runtime_, options(), one);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message,
-            "there is nothing to do without an API: test needs one (--kubeconfig or --join-dir)");
+            "--kubeconfig or --join-dir: exactly one of them must be given: test needs an API");
   EXPECT_EQ(NodeAgent::open(runtime_, options(), {}).error().message,
             "no feature is configured: there is nothing to do");
+}
+
+// Only an answer changes what is known of a refusal.
+TEST(Heartbeat, AServerThatDoesNotAnswerTakesNothingBack) {
+  EXPECT_EQ(refusal_of({}), "");
+  for (const Code code : {Code::unauthorized, Code::forbidden, Code::not_found})
+    EXPECT_EQ(refusal_of(fail(code, "no")), "no");
+  for (const Code code : {Code::unavailable, Code::timeout, Code::io, Code::exhausted})
+    EXPECT_EQ(refusal_of(fail(code, "down")), std::nullopt);
 }
 
 // What an explanation says survives its way over the socket.
@@ -192,6 +242,57 @@ TEST(Explanation, TravelsAsJson) {
             "  note:    n\n");
   EXPECT_FALSE(parse_explanation(Json(JsonArray{})));
   EXPECT_FALSE(parse_explanation(JsonObject{{"subject", 1}}));
+}
+
+// Messages in objects are written by others: none of their characters may reach a terminal as a
+// command to it. JSON escapes them by itself.
+TEST(Explanation, TextHasNoControlCharacters) {
+  struct Row {
+    const char* name;
+    std::string told;
+    std::string shown;
+  };
+  const Row rows[] = {
+      {"plain", "it's fine: größer, 網", "it's fine: größer, 網"},
+      {"escape",
+       "a\x1b]0;title\x07"
+       "b",
+       "a?]0;title?b"},
+      {"line feed and tab", "a\n  missing: x\ty", "a?  missing: x?y"},
+      {"delete",
+       "a\x7f"
+       "b",
+       "a?b"},
+      {"C1, in UTF-8",
+       "a\xc2\x9b"
+       "2Jb",
+       "a?2Jb"},
+      {"C1, as a bare byte",
+       "a\x9b"
+       "2Jb",
+       "a?2Jb"},
+      {"a letter next to C1",
+       "a\xc2\xa0"
+       "b",
+       "a\xc2\xa0"
+       "b"},
+      {"cut off", "a\xc3", "a?"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const Explanation told{.subject = row.told,
+                           .witness = row.told,
+                           .wanted = row.told,
+                           .actual = row.told,
+                           .since = row.told,
+                           .missing = {{row.told, row.told, row.told, row.told}},
+                           .notes = {row.told}};
+    const std::string& x = row.shown;
+    EXPECT_EQ(to_text(told), x + ": not as it should be, says " + x + "\n  wanted:  " + x +
+                                 "\n  is:      " + x + " (since " + x + ")\n  missing: " + x +
+                                 ": " + x + " (since " + x + ")\n           " + x +
+                                 "\n  note:    " + x + "\n");
+  }
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 //              its host must have for it.
 //   make       (FeaturePlan) from its checked configuration. Registers its metrics in
 //              context.metrics and its pages in context.pages; changes nothing on the host.
-//   run        until cancelled. A failure of the world (API, switch, peers) is not an end: it is
+//   run        until cancelled; if it ends by itself, the agent ends with an error. A failure of
+//   the world (API, switch, peers) is not an end: it is
 //              retried, and told by readiness(), metrics and log.
 //   readiness  may be asked at any time from the loop. A feature that is not ready says why in one
 //              sentence for people. It calls context.readiness_changed whenever the answer may be
@@ -32,14 +33,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/client/rest_client.h"
-#include "api/control/event_recorder.h"
 #include "api/resource/schema/field_error.h"
 #include "api/resource/schema/schema.h"
+#include "foundation/base/ip.h"
 #include "foundation/base/log.h"
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/processes.h"
@@ -65,7 +67,6 @@ struct Summary {
 struct ApiSide {
   client::RestClient& client;
   Heartbeat& heartbeat;
-  control::EventRecorder& events;
 };
 
 // What the agent gives to a feature. All of it outlives the feature.
@@ -107,14 +108,25 @@ class NodeFeature {
 struct FeaturePlan {
   std::string name;
   bool needs_api = true;
+  std::optional<Ip> host{};  // this node's address, if it was told one: the Node's InternalIP
   std::function<Result<std::unique_ptr<NodeFeature>>(const NodeContext&)> make;
   std::function<void(runtime::Files&, Checklist&)> check = nullptr;
+};
+
+// A flag of `fairlead agent` for one field of the file. Its help, default and values are the
+// field's.
+struct FlagType {
+  std::string flag;     // "--host-ip"
+  std::string path;     // "networks.host"
+  std::string group{};  // heading in --help; empty: with the agent's own
 };
 
 // A feature that this program has. The list of them is in program/features.cc.
 struct FeatureType {
   std::string name;
   std::vector<resource::Field> fields;
+  std::vector<FlagType> flags{};
+  bool without_file = false;  // it is configured, with its defaults, where there is no file
   // REQUIRES: `config`, the whole file, fits the schema, has defaults filled in and at least one of
   // the fields. What is wrong is added to the errors; the plan is then of no use.
   std::function<FeaturePlan(const Json& config, resource::FieldErrors& errors)> plan;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "features/networks/node/host_status.h"
+#include "features/networks/node/unready.h"
 #include "features/networks/why/attachment_why.h"
 #include "foundation/base/log.h"
 #include "foundation/base/time_text.h"
@@ -66,7 +67,12 @@ Task<void> NetworksNode::run() {
 
 agent::Readiness NetworksNode::readiness() const {
   if (ready_) return {.ready = true, .reason = {}};
-  return {.ready = false, .reason = "what concerns this node is not known completely yet"};
+  return {.ready = false,
+          .reason = why_unready({.refusal = heartbeat_.refusal(),
+                                 .watches = informers_.count(),
+                                 .failing_watches = failing_watches(),
+                                 .complete = complete_,
+                                 .fabric = std::string(fabric_.name())})};
 }
 
 agent::Summary NetworksNode::summary() const {
@@ -323,10 +329,10 @@ void NetworksNode::audited(bool clean) {
   for (const auto& [uid, own] : own_.all()) statuses_.add(uid);
   context_.work_ended();
   if (std::exchange(ready_, true)) return;
-  log::info("agent ready", {{"node", context_.node},
-                            {"local", view_.local_count()},
-                            {"desired", view_.desired().size()},
-                            {"networks", view_.relevant().size()}});
+  log::info("networks ready", {{"node", context_.node},
+                               {"local", view_.local_count()},
+                               {"desired", view_.desired().size()},
+                               {"networks", view_.relevant().size()}});
   context_.readiness_changed();
 }
 

@@ -148,7 +148,7 @@ class NetworksNode final : public agent::NodeFeature, AttachmentEvents, Carrier:
   Informers informers_;
 };
 
-// The feature as the agent is told of it. Both outlive the agent.
+// The feature as the agent is told of it. What `parts` refer to outlives the agent.
 agent::FeaturePlan networks_feature(NetworksOptions options, NetworksNode::Parts parts);
 
 }  // namespace fairlead::networks

@@ -34,6 +34,20 @@ Ip host_of(const std::string& text, resource::FieldErrors& errors) {
   return *host;
 }
 
+std::vector<agent::FlagType> flags() {
+  const std::string hooks = "Hooks";
+  return {{.flag = "--host-ip", .path = "networks.host"},
+          {.flag = "--fabric", .path = "networks.fabric"},
+          {.flag = "--ovs-run-dir", .path = "networks.ovs.runDir"},
+          {.flag = "--ovs-datapath", .path = "networks.ovs.datapath"},
+          {.flag = "--mtu", .path = "networks.mtu"},
+          {.flag = "--audit-interval", .path = "networks.auditInterval"},
+          {.flag = "--allowed-program", .path = "networks.hooks.allowedPrograms", .group = hooks},
+          {.flag = "--hook-timeout", .path = "networks.hooks.timeout", .group = hooks},
+          {.flag = "--hook-output", .path = "networks.hooks.output", .group = hooks},
+          {.flag = "--hooks-at-once", .path = "networks.hooks.atOnce", .group = hooks}};
+}
+
 // A fabric of this host and its claim, for as long as the feature lives.
 struct Owned {
   std::optional<HostClaim> claim;
@@ -67,12 +81,7 @@ NetworksConfig check_networks(const Json& config, resource::FieldErrors& errors)
     errors.push_back(resource::invalid("networks", section, decoded.error().message));
     return checked;
   }
-  if (decoded->host.empty()) {
-    errors.push_back(resource::invalid(
-        "networks.host", Json(), "needed, the address that other nodes send tunnelled packets to"));
-  } else {
-    checked.options.host = host_of(decoded->host, errors);
-  }
+  checked.options.host = host_of(decoded->host, errors);
   checked.options.audit_interval =
       positive_duration("networks.auditInterval", decoded->audit_interval, errors);
   HookLimits& hooks = checked.options.hooks;
@@ -97,14 +106,18 @@ NetworksConfig check_networks(const Json& config, resource::FieldErrors& errors)
 
 agent::FeatureType networks_type() {
   resource::Schema schema = resource::schema_of<NetworksSettings>();
-  schema.description = "Virtual networks on this node. Needs an API.";
+  schema.description =
+      "Virtual networks on this node. They need an API: set joinDir or kubeconfig.";
   return {.name = "networks",
           .fields = {{.name = "networks", .schema = std::move(schema), .required = false}},
+          .flags = flags(),
+          .without_file = true,
           .plan = [](const Json& file, resource::FieldErrors& errors) -> agent::FeaturePlan {
             const NetworksConfig config = check_networks(file, errors);
             return {
                 .name = "networks",
                 .needs_api = true,
+                .host = config.options.host,
                 .make =
                     [config](const agent::NodeContext& context) {
                       return make_networks(config, context);

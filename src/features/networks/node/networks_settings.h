@@ -20,9 +20,10 @@ struct OvsSettings {
   static void describe(V& v) {
     v.field("runDir", &OvsSettings::run_dir)
         .default_value("/var/run/openvswitch")
-        .description("Where db.sock is.");
+        .description("Folder of Open vSwitch's db.sock (ovs only).");
     v.field("datapath", &OvsSettings::datapath)
-        .description("`netdev` for the userspace datapath. Default: the kernel's.");
+        .one_of({"", "system", "netdev"})
+        .description("`netdev` for the userspace datapath (ovs only). Default: the kernel's.");
   }
 };
 
@@ -39,7 +40,7 @@ struct HookSettings {
     v.field("timeout", &HookSettings::timeout)
         .format("duration")
         .default_value("30s")
-        .description("Then a hook is killed.");
+        .description("Time limit of a hook; it is killed after that.");
     v.field("output", &HookSettings::output)
         .minimum(0)
         .maximum(65536)
@@ -64,8 +65,8 @@ struct NetworksSettings {
   template <class V>
   static void describe(V& v) {
     v.field("host", &NetworksSettings::host)
-        .description(
-            "This node's address, to which others send tunnelled packets. It must be given.");
+        .required()
+        .description("This node's address, to which other nodes send tunnelled packets.");
     v.field("fabric", &NetworksSettings::fabric)
         .one_of({"vxlan", "ovs", "log"})
         .default_value("vxlan")
@@ -76,14 +77,13 @@ struct NetworksSettings {
     v.field("auditInterval", &NetworksSettings::audit_interval)
         .format("duration")
         .default_value("30s")
-        .description("How often the fabric is audited.");
+        .description("How often the fabric is compared with what it should carry, and repaired.");
     v.field("mtu", &NetworksSettings::mtu)
         .minimum(0)
         .maximum(65535)
         .description(
-            "Fabric ovs: of attachments. Default: that of the interface with the address host, "
-            "less "
-            "the tunnel's headers (50 bytes, 70 on IPv6).");
+            "MTU of attachments' interfaces (ovs only); 0: that of the interface with this node's "
+            "address, less the tunnel's headers (50 bytes, 70 on IPv6).");
     v.field("ovs", &NetworksSettings::ovs).description("Of the fabric ovs.");
     v.field("hooks", &NetworksSettings::hooks)
         .description("Programs that attachments have run on this node.");

@@ -1,6 +1,7 @@
 #include "features/networks/why/attachment_why.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/resource/columns.h"
 #include "api/resource/condition.h"
@@ -56,13 +57,14 @@ Missing no_address(const ApiFacts& facts, const std::string& message) {
   const Json& attachment = *facts.attachment;
   const std::string subnet = text_at(attachment, "spec.subnet");
   Missing missing{.what = "an address", .why = message, .remedy = {}, .since = {}};
-  if (!facts.subnet) {
+  if (!facts.subnet && !facts.subnet_unread) {
     missing.why = "there is no Subnet " + subnet + " in namespace " + facts.name.namespace_name;
     missing.remedy = "create it; the attachment then gets its address by itself";
     return missing;
   }
   const std::string wrong =
-      resource::join(resource::strings_at(*facts.subnet, "status.errors"), "; ");
+      facts.subnet ? resource::join(resource::strings_at(*facts.subnet, "status.errors"), "; ")
+                   : "";
   if (!wrong.empty()) {
     missing.why = "Subnet " + subnet + " is not valid: " + wrong;
     missing.remedy = "mend or delete what it is in conflict with";
@@ -119,7 +121,7 @@ Missing first_missing(const ApiFacts& facts, const std::string& reason,
 // What is wrong with the node, if the condition is about something else.
 void add_node_trouble(const ApiFacts& facts, const std::string& reason, Explanation& explanation) {
   const std::string node = text_at(*facts.attachment, "spec.node");
-  if (reason == kNodeUnknown || reason == kAgentSilent) return;
+  if (reason == kNodeUnknown || reason == kAgentSilent || facts.node_report_unread) return;
   if (!facts.node_report) {
     explanation.missing.push_back({.what = "its node",
                                    .why = "no agent has reported from " + node,
@@ -140,6 +142,7 @@ std::string event_time(const Json& event) {
 }
 
 void add_notes(const ApiFacts& facts, Explanation& explanation) {
+  std::ranges::copy(facts.unread, std::back_inserter(explanation.notes));
   if (!facts.lease_renewed.empty())
     explanation.notes.push_back("the agent of node " + text_at(*facts.attachment, "spec.node") +
                                 " was last heard at " + facts.lease_renewed);
@@ -230,6 +233,9 @@ Explanation explain_on_node(const NodeFacts& facts) {
          facts.since);
   else if (facts.interface.empty() && facts.desired)
     miss("its interface", "the fabric has not made it yet", "");
+  if (facts.interface.empty() && explanation.missing.empty())
+    miss("its interface", "this node does not mean to carry it, and does not know why",
+         "look at the agent's log");
   for (const std::string& hook : facts.forbidden_hooks)
     miss("leave to run a hook", hook, "allow the program (`--allowed-program`), or do without it");
   if (facts.hook_failure)

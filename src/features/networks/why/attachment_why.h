@@ -13,6 +13,7 @@
 #include "api/client/rest_client.h"
 #include "foundation/wire/json.h"
 #include "node/agent/explanation.h"
+#include "node/agent/why_kind.h"
 
 namespace fairlead::networks {
 
@@ -31,13 +32,17 @@ struct ApiFacts {
   std::optional<Json> attachment;
   std::optional<Json> subnet;       // the one that it names
   std::optional<Json> node_report;  // of its node
+  // Not known to be absent: they could not be read.
+  bool subnet_unread = false;
+  bool node_report_unread = false;
   std::string lease_renewed;        // RFC 3339: when its agent was heard last; empty: not known
   std::vector<Json> events;         // about it
+  std::vector<std::string> unread;  // what could not be read and why, a sentence each
 };
 agent::Explanation explain_from_api(const ApiFacts& facts);
 
-// What may not be read, or does not exist, is left out. Fails if the attachment cannot be asked
-// for.
+// What does not exist is left out; what cannot be read is told as such. Fails if the attachment
+// cannot be read.
 Task<Result<ApiFacts>> gather_facts(client::RestClient& api, AttachmentName name);
 
 // ---- what the node's agent says
@@ -60,5 +65,8 @@ struct NodeFacts {
   bool hook_reported = false;
 };
 agent::Explanation explain_on_node(const NodeFacts& facts);
+
+// `fairlead why attachment`.
+agent::WhyKind attachment_why_kind();
 
 }  // namespace fairlead::networks

@@ -183,6 +183,17 @@ INSTANTIATE_TEST_SUITE_P(
                 {"readiness: something new"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+// What could not be read is not said to be absent.
+TEST(WhyFromApi, WhatCouldNotBeReadIsUnknown) {
+  ApiFacts facts{.name = {"default", "web"},
+                 .attachment = attachment("{" + condition("False", "NoAddress", "full") + "}")};
+  facts.subnet_unread = facts.node_report_unread = true;
+  facts.unread = {"Subnet main could not be read: forbidden", "NodeReport n1 could not be read: x"};
+  const agent::Explanation told = explain_from_api(facts);
+  EXPECT_THAT(lines_of(told), testing::ElementsAre("an address: full / "));
+  EXPECT_EQ(told.notes, facts.unread);
+}
+
 // The newest Events and the last heartbeat are told beside.
 TEST(WhyFromApi, TellsWhatHappenedLast) {
   ApiFacts facts{.name = {"default", "web"}, .attachment = attachment("{}")};
@@ -263,6 +274,12 @@ INSTANTIATE_TEST_SUITE_P(
                     NodeCase{"NotMadeYet",
                              node_facts([](NodeFacts& f) { f.interface.clear(); }),
                              {"the fabric has not made it yet"}},
+                    NodeCase{"NotDesiredForNoReasonKnown",
+                             node_facts([](NodeFacts& f) {
+                               f.desired = false;
+                               f.interface.clear();
+                             }),
+                             {"its interface: this node does not mean to carry it"}},
                     NodeCase{"HookForbidden",
                              node_facts([](NodeFacts& f) {
                                f.has_hook = true;
