@@ -25,8 +25,7 @@ std::vector<Ip> addresses() { return {*Ip::parse("10.9.0.75"), *Ip::parse("fd09:
 
 struct Node {
   std::unique_ptr<SimFence> kernel;
-  runtime::Signal kill_engine;  // as kill -9 does; the guard goes on
-  vip::Engine* engine = nullptr;
+  runtime::Signal end_engine;  // by kill -9, or in order; the guard goes on
 };
 
 struct Site {
@@ -35,7 +34,6 @@ struct Site {
   vip::Timing timing;
   vip::Settings settings;
   std::map<std::string, Node> nodes;
-  std::size_t killed = 0;
 };
 
 // The guard: one engine after the other.
@@ -53,18 +51,16 @@ Task<void> guard(Machine& machine, Site& site) {
                            .settings = site.settings});
     CHECK(opened.has_value());
     const std::unique_ptr<vip::Engine> engine = std::move(*opened);
-    node.engine = engine.get();
     std::vector<vip::VipConfig> vips;
     for (const Ip& address : addresses())
       vips.push_back({.address = address, .interface = "eth0", .options = {}});
-    engine->offer(std::move(vips), [](const Ip&) { return true; });
+    engine->offer(std::move(vips));
     {
       runtime::Scope scope(machine);
       scope.spawn(engine->run());
-      const Result<> killed = co_await node.kill_engine.wait();
-      node.engine = nullptr;
+      const Result<> killed = co_await node.end_engine.wait();
       if (!killed) co_return;
-      ++site.killed;
+      if (machine.random() % 2 == 0) co_await engine->retire();  // as at the end of a service
     }  // destroyed where it stands
   }
 }
@@ -106,8 +102,8 @@ Result<> hold_through_faults(World& world) {
     const Duration later(static_cast<std::int64_t>(random.below(150'000'000)));
     const std::string first = kNames[random.below(3)], second = kNames[random.below(3)];
     world.after(at, [&world, &site] { stop_holder(world, site); });
-    world.after(at + later, [&site, first] { site.nodes.at(first).kill_engine.notify(); });
-    world.after(at + later * 2, [&site, second] { site.nodes.at(second).kill_engine.notify(); });
+    world.after(at + later, [&site, first] { site.nodes.at(first).end_engine.notify(); });
+    world.after(at + later * 2, [&site, second] { site.nodes.at(second).end_engine.notify(); });
   }
   world.run_for(65s);
   if (!site.judge.violations.empty()) return fail(Code::internal, site.judge.violations.front());

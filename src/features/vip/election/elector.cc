@@ -338,7 +338,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   }
   for (const OfferSeen& seen : message.offers_seen)
     if (from == leader_) offers_seen_[seen.vip] = seen.version;
-  assign(now);
+  if (!message.offers.empty()) assign(now);  // else at the next tick
 }
 
 }  // namespace fairlead::vip

@@ -1,6 +1,7 @@
 #include "features/vip/election/placement.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -40,16 +41,6 @@ class Placer {
       if (holder_of(unit).empty()) place(unit);
     if (moves_.empty()) improve_one();
     return std::move(moves_);
-  }
-
-  std::optional<Instant> again() {
-    std::optional<Instant> first;
-    for (const Unit& unit : units_)
-      for (const auto& [name, node] : view_.nodes) {
-        const std::optional<Instant> ready = ready_at(unit, name);
-        if (ready && *ready > now_ && (!first || *ready < *first)) first = ready;
-      }
-    return first;
   }
 
  private:
@@ -185,10 +176,6 @@ class Placer {
 
 std::vector<Move> place(const PlacementView& view, Instant now) {
   return Placer(view, now).moves();
-}
-
-std::optional<Instant> place_again(const PlacementView& view, Instant now) {
-  return Placer(view, now).again();
 }
 
 }  // namespace fairlead::vip

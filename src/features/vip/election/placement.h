@@ -1,5 +1,5 @@
 // Placement: which node should hold which virtual IP. A pure function of what the assigner knows;
-// the assigner calls it whenever something changed or place_again() says so.
+// the assigner calls it at every tick and whenever an offer or a holder changed.
 //
 //   kept      a VIP stays where it is while its holder lives and is no worse than the others
 //   placed    a VIP without a living holder goes to the best candidate at once
@@ -12,7 +12,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,8 +61,5 @@ struct Move {
 
 // The moves that are to be made now.
 std::vector<Move> place(const PlacementView& view, Instant now);
-
-// When place() may have something to do though nothing changed: a delay ends.
-std::optional<Instant> place_again(const PlacementView& view, Instant now);
 
 }  // namespace fairlead::vip

@@ -69,7 +69,6 @@ TEST(Placement, ANodeThatComesBackGetsItsShareAfterTheDelayAndOneByOne) {
     world.nodes["a"].candidates[vip(i)].healthy_since = kNow;
   }
   EXPECT_EQ(world.moves(kNow + 9s), "");
-  EXPECT_EQ(place_again(world, kNow + 9s), kNow + 10s);
   EXPECT_EQ(world.moves(kNow + 10s), "1>a");
   world.hold(1, "a");
   EXPECT_EQ(world.moves(kNow + 10s), "2>a");

@@ -16,7 +16,7 @@ namespace fairlead::vip {
 struct Member {
   std::string name;
   std::string address;         // host:port of its election socket
-  std::uint64_t instance = 0;  // of its disk; 0: not known yet, the first one seen counts
+  std::uint64_t instance = 0;  // of its disk (engine/state_file.h); 0: not known. Not compared yet
   auto operator<=>(const Member&) const = default;
 };
 

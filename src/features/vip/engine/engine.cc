@@ -69,9 +69,8 @@ void Engine::follow_members() {
   sessions_.set_peers(names);
 }
 
-void Engine::offer(std::vector<VipConfig> vips, std::function<bool(const Ip&)> healthy) {
+void Engine::offer(std::vector<VipConfig> vips) {
   vips_.clear();
-  healthy_ = std::move(healthy);
   std::vector<Offer> offers;
   for (VipConfig& vip : vips) {
     if (Result<> watched = parts_.fence.watch(vip.address, vip.interface); !watched) {
@@ -81,7 +80,7 @@ void Engine::offer(std::vector<VipConfig> vips, std::function<bool(const Ip&)> h
     }
     const Result<> usable = parts_.interfaces.usable(vip.address, vip.interface);
     offers.push_back({.vip = vip.address,
-                      .healthy = usable && healthy_(vip.address),
+                      .healthy = usable && vip.healthy,
                       .priority = vip.priority,
                       .options = vip.options});
     vips_[vip.address] = std::move(vip);
@@ -124,13 +123,20 @@ void Engine::close_what_moved() {
     }
     open_until_.erase(claim.vip);
     if (const auto held = held_.find(claim.vip); held != held_.end()) {
-      (void)parts_.interfaces.let_go(claim.vip, held->second);
+      let_go(claim.vip, held->second);
       held_.erase(held);
     }
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
     closing_.push_back(
         {parts_.runtime.now() + elector_->raft().latest().settings.timing.margin, claim});
   }
+}
+
+// An address that stays is fenced: nobody hears of it.
+void Engine::let_go(const Ip& vip, const std::string& interface) {
+  if (Result<> gone = parts_.interfaces.let_go(vip, interface); !gone)
+    log::warning("address not removed",
+                 {{"vip", vip.to_string()}, {"error", gone.error().to_string()}});
 }
 
 void Engine::open_what_is_granted() {
@@ -257,7 +263,7 @@ Task<void> Engine::retire() {
   retired_ = true;
   parts_.fence.close_all();
   open_until_.clear();
-  for (const auto& [vip, interface] : held_) (void)parts_.interfaces.let_go(vip, interface);
+  for (const auto& [vip, interface] : held_) let_go(vip, interface);
   held_.clear();
   const Duration margin = elector_->raft().latest().settings.timing.margin;
   if (!co_await runtime::sleep(parts_.runtime, margin)) co_return;

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +46,7 @@ struct VipConfig {
   std::string interface;
   std::int32_t priority = 100;
   VipOptions options;
+  bool healthy = true;  // the service behind it is well here
 };
 
 class Engine {
@@ -59,17 +59,15 @@ class Engine {
   // Reads or begins the state, binds the socket. Fails naming the file or the address.
   static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
 
-  // What this node offers from now on. `healthy` says of which VIPs the service behind is well.
-  void offer(std::vector<VipConfig> vips, std::function<bool(const Ip&)> healthy);
+  // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
+  // interface is not usable is offered as not healthy.
+  void offer(std::vector<VipConfig> vips);
 
   // Until cancelled.
   Task<void> run();
   // Closes every VIP, removes the addresses and, after the margin, says farewell to the peers: they
   // need not wait for the lease. Nothing is held from then on.
   Task<void> retire();
-
-  // Called with the bytes of the farewell for each peer whenever they changed: for the guard.
-  std::function<void(const std::map<std::string, std::string>&)> farewells_changed;
 
   Result<> move(const Ip& vip, const std::string& to);
   const Elector& elector() const { return *elector_; }
@@ -92,11 +90,10 @@ class Engine {
   void settle();
   void close_what_moved();
   void open_what_is_granted();
+  void let_go(const Ip& vip, const std::string& interface);
   void send_messages();
   void follow_members();
   void queue(const std::string& to, std::string bytes);
-  std::optional<runtime::Endpoint> address_of(const std::string& peer) const;
-  std::optional<std::string> interface_of(const Ip& vip) const;
 
   Task<void> receive();
   Task<void> send();
@@ -112,7 +109,6 @@ class Engine {
   Version members_;
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::map<Ip, VipConfig> vips_;
-  std::function<bool(const Ip&)> healthy_ = [](const Ip&) { return true; };
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
   std::vector<Closing> closing_;

@@ -1,8 +1,8 @@
 // What an engine keeps on its disk (--state DIR, file election.json): the terms it reserved, the
 // settings its members agreed on, and a number that names this disk. Pure.
 //
-// A node whose file is lost is another member: its number is another one, and the others refuse it
-// until it was removed and added again.
+// A node whose file is lost gets another number. The peers are to refuse it until it was removed
+// and added again; they do not compare the numbers yet (design/020, still to build).
 #pragma once
 
 #include <cstdint>

@@ -81,14 +81,16 @@ std::string Sessions::hello(const std::string& to) const {
   return kHelloType + signature(*options_.secret, body) + body;
 }
 
+std::string Sessions::plain(const Message& message) const {
+  std::string body;
+  wire::ProtoWriter out(body);
+  out.bytes(1, options_.self.node);
+  out.bytes(2, encode(message));
+  return kPlainType + body;
+}
+
 std::string Sessions::send(const std::string& to, const Message& message) {
-  if (!options_.secret) {
-    std::string body;
-    wire::ProtoWriter out(body);
-    out.bytes(1, options_.self.node);
-    out.bytes(2, encode(message));
-    return kPlainType + body;
-  }
+  if (!options_.secret) return plain(message);
   const auto peer = peers_.find(to);
   if (peer == peers_.end()) return hello(to);
   if (peer->second.current) return peer->second.current->seal.close(encode(message));
@@ -97,10 +99,7 @@ std::string Sessions::send(const std::string& to, const Message& message) {
 }
 
 std::optional<std::string> Sessions::farewell(const std::string& to, const Message& message) const {
-  if (!options_.secret) {
-    Sessions plain(options_);
-    return plain.send(to, message);
-  }
+  if (!options_.secret) return plain(message);
   const auto peer = peers_.find(to);
   if (peer == peers_.end() || !peer->second.current) return std::nullopt;
   return peer->second.current->seal.close_last(encode(message));

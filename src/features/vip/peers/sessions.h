@@ -1,5 +1,5 @@
 // Sessions: the engine's conversations with its peers, as bytes: greets them, seals what is sent to
-// them, and opens what they sent. Pure: the socket is peer_link.h's.
+// them, and opens what they sent. Pure: the socket is the engine's.
 //
 //   hello   type 2: who asks, its incarnation, whom it asks, and the incarnation it knows of them;
 //           signed with the secret
@@ -71,6 +71,7 @@ class Sessions {
   };
 
   std::string hello(const std::string& to) const;
+  std::string plain(const Message& message) const;
   Outcome take_hello(std::string_view datagram);
   Outcome take_sealed(std::string_view datagram);
   Outcome take_plain(std::string_view datagram);
