@@ -60,8 +60,10 @@ class Engine {
   static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
 
   // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
-  // interface is not usable is offered as not healthy.
+  // interface is not usable is offered as not healthy. run() looks again when interfaces change.
   void offer(std::vector<VipConfig> vips);
+  // Why the VIP cannot be held here; empty: it can.
+  std::string problem(const Ip& vip) const;
 
   // Until cancelled.
   Task<void> run();
@@ -90,7 +92,11 @@ class Engine {
   void settle();
   void close_what_moved();
   void open_what_is_granted();
-  void let_go(const Ip& vip, const std::string& interface);
+  void open(const Claim& claim, Instant deadline);
+  // The offers as the interfaces are now, to the peers if they differ from what they know.
+  void offer_what_is_usable();
+  Result<> make_usable(const VipConfig& vip);
+  void let_go(const Ip& vip);
   void send_messages();
   void follow_members();
   void queue(const std::string& to, std::string bytes);
@@ -99,6 +105,7 @@ class Engine {
   Task<void> send();
   Task<void> keep_time();
   Task<void> keep_state();
+  Task<void> follow_interfaces();
 
   Parts parts_;
   EngineOptions options_;
@@ -109,6 +116,9 @@ class Engine {
   Version members_;
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::map<Ip, VipConfig> vips_;
+  std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
+  std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
+  std::vector<Offer> offered_;
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
   std::vector<Closing> closing_;
