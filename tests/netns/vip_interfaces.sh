@@ -75,9 +75,11 @@ hold() { tell "$1" hold "$V4" eth0 >/dev/null; tell "$1" hold "$V6" eth0 >/dev/n
 open() { tell "$1" open "$V4" >/dev/null; tell "$1" open "$V6" >/dev/null; }
 drop() { tell "$1" drop "$V4" >/dev/null; tell "$1" drop "$V6" >/dev/null; }
 
-has() { ipn "$1" -o addr show dev "${3:-eth0}" 2>/dev/null | grep -qE " $2/(32|128) "; }
+addresses() { ipn "$1" -o addr show | awk '{print $4}'; }
+has() { grep -qxE "$2/(32|128)" <<<"$(ipn "$1" -o addr show dev "${3:-eth0}" 2>/dev/null | awk '{print $4}')"; }
 has_both() { has "$1" "$V4" && has "$1" "$V6"; }
-has_none() { ! ipn "$1" -o addr show | grep -qE " ($V4|$V6)/"; }
+has_no() { ! grep -qE "^$2/" <<<"$(addresses "$1")"; }
+has_none() { has_no "$1" "$V4" && has_no "$1" "$V6"; }
 pings() { ns "$1" ping -q -c 2 -i 0.2 -W $((3 * PATIENCE)) "${@:2}"; }
 # knows HOST MAC: the client's neighbour table has both VIPs there.
 knows() {
@@ -209,11 +211,12 @@ test_put_back() {
 test_interface() {
   local old
   ipn h1 link set eth0 down
-  wait_until 10 "the loss of IPv6" sh -c "! ip -n $PREFIX-h1 -o addr show dev eth0 | grep -q ' $V6/'"
+  wait_until 10 "the loss of IPv6" has_no h1 "$V6"
   ipn h1 link set eth0 up
   ipn h1 addr replace 2001:db8::1/64 dev eth0 nodad
   wait_until 10 "addresses after a flap" has_both h1
   check "ping after a flap" pings c "$V6"
+  wait_until 10 "end of the burst" sleep 2.2
   ipn h1 link set eth0 address 02:00:00:00:07:01
   wait_until 10 "neighbours at the new MAC" knows 02:00:00:00:07:01
   old=$(ipn h1 -j link show eth0 | jq '.[0].ifindex')
@@ -238,7 +241,7 @@ guarded() {
 import socket, sys
 print(int.from_bytes(socket.socket().getsockopt(socket.SOL_SOCKET, 71, 8), sys.byteorder))')
   index=$(ipn h1 -j link show "$1" | jq '.[0].ifindex')
-  [ -e "/sys/fs/bpf/fairlead/vip-$cookie/link-$index-out" ] || tc -n "$PREFIX-h1" filter show dev "$1" egress | grep -q fl_
+  [ -e "/sys/fs/bpf/fairlead/vip-$cookie/link-$index-out" ] || grep -q fl_ <<<"$(tc -n "$PREFIX-h1" filter show dev "$1" egress)"
 }
 # Every interface of the host is guarded, those that come later too.
 test_guards() {
@@ -258,7 +261,7 @@ test_guards() {
 
 # through_tunnel WHAT SOURCE TARGET: h1 gets a packet by a tunnel without Ethernet frames; what comes back, or nothing.
 through_tunnel() {
-  ns h1 python3 - "$1" "$2" "$3" <<'PYTHON'
+  ns h1 python3 - "$1" "$2" "$3" 2>&1 <<'PYTHON' || true
 import fcntl, ipaddress, os, select, socket, struct, sys, time
 def checksum(data):
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
@@ -275,13 +278,12 @@ head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(body), 0, 0, 64, protocol, 0) 
 packet = head[:10] + checksum(head) + head[12:] + body
 tun = os.open("/dev/net/tun", os.O_RDWR)
 fcntl.ioctl(tun, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x1001))  # TUNSETIFF, IFF_TUN | IFF_NO_PI
-end = time.monotonic() + 1
-os.write(tun, packet)
-while (left := end - time.monotonic()) > 0 and select.select([tun], [], [], left)[0]:
-    answer = os.read(tun, 2048)
-    if answer[0] >> 4 == 4 and answer[12:16] == target:
-        print("answer")
-        break
+for _ in range(20):  # the interface may take a moment until it sends
+    os.write(tun, packet)
+    while select.select([tun], [], [], 0.05)[0]:
+        answer = os.read(tun, 2048)
+        if answer[0] >> 4 == 4 and answer[12:16] == target:
+            sys.exit("answer")
 PYTHON
 }
 # A tunnel without Ethernet frames is guarded as well: a closed VIP is silent there, and what comes by it from the holder passes.
@@ -295,7 +297,7 @@ test_tunnels() {
   tell h1 close "$V4" >/dev/null
   equal "a closed one does not" "$(through_tunnel echo 10.8.0.2 "$V4")" ""
   tell h1 drop "$V4" >/dev/null
-  wait_until 10 "address removed" sh -c "! ip -n $PREFIX-h1 -o addr show | grep -q ' $V4/'"
+  wait_until 10 "address removed" has_no h1 "$V4"
   : >"$WORK/pod.out"
   ip netns exec "$PREFIX-pod" python3 -c '
 import socket
@@ -356,7 +358,6 @@ test_conflict() {
 test_left_overs() {
   kill_driver h1
   check "the addresses stay" has_both h1
-  check "fenced or not, they are there" has_both h1
   ipn h1 addr add 192.0.2.80/32 dev eth0
   start h1 300
   wait_until 10 "left-overs removed" has_none h1
@@ -404,7 +405,7 @@ test_kinds() {
     tell h1 open "$vip" >/dev/null
     wait_until 10 "announcements on $kind" more h1 "$vip" announced 1
     tell h1 drop "$vip" >/dev/null
-    wait_until 10 "address gone from $kind" sh -c "! ip -n $PREFIX-h1 -o addr show | grep -q ' $vip/'"
+    wait_until 10 "address gone from $kind" has_no h1 "$vip"
     ipn h1 addr del 198.51.100.1/24 dev "$kind"
   done
   tell h1 retire >/dev/null
