@@ -71,14 +71,17 @@ void Engine::follow_members() {
 
 void Engine::offer(std::vector<VipConfig> vips) {
   vips_.clear();
+  problems_.clear();
   std::vector<Offer> offers;
   for (VipConfig& vip : vips) {
     if (Result<> watched = parts_.fence.watch(vip.address, vip.interface); !watched) {
+      problems_[vip.address] = "it cannot be fenced: " + watched.error().message;
       log::error("virtual IP not fenced: it is not held here",
                  {{"vip", vip.address.to_string()}, {"error", watched.error().to_string()}});
       continue;
     }
     const Result<> usable = parts_.interfaces.usable(vip.address, vip.interface);
+    if (!usable) problems_[vip.address] = usable.error().message;
     offers.push_back({.vip = vip.address,
                       .healthy = usable && vip.healthy,
                       .priority = vip.priority,
@@ -89,10 +92,28 @@ void Engine::offer(std::vector<VipConfig> vips) {
   settle();
 }
 
-Result<> Engine::move(const Ip& vip, const std::string& to) {
-  Result<> moved = elector_->move(parts_.runtime.now(), vip, to);
+Task<Result<>> Engine::wish(Wish wish) {
+  const std::uint64_t number = elector_->wish(parts_.runtime.now(), std::move(wish));
   settle();
-  return moved;
+  for (;;) {
+    if (std::optional<Result<>> answer = elector_->take_answer(number)) co_return *answer;
+    FL_CO_CHECKED(co_await wish_answered_.wait());
+  }
+}
+
+std::vector<Engine::Farewell> Engine::farewells() const {
+  std::vector<Farewell> all;
+  for (const auto& [name, at] : addresses_) {
+    if (name == options_.node) continue;
+    if (std::optional<std::string> bytes = sessions_.farewell(name, elector_->farewell()))
+      all.push_back({at, std::move(*bytes)});
+  }
+  return all;
+}
+
+std::string Engine::problem(const Ip& vip) const {
+  const auto at = problems_.find(vip);
+  return at == problems_.end() ? std::string() : at->second;
 }
 
 bool Engine::holds(const Ip& vip) const {
@@ -103,9 +124,15 @@ bool Engine::holds(const Ip& vip) const {
 // Fences first: what is told to others must be true already.
 void Engine::settle() {
   close_what_moved();
+  note_what_expired();
   open_what_is_granted();
   send_messages();
   if (elector_->raft().latest().version != members_) follow_members();
+  if (sessions_.changes() != sessions_seen_) {
+    sessions_seen_ = sessions_.changes();
+    farewells_changed_.notify();
+  }
+  if (elector_->has_answers()) wish_answered_.notify();
   time_changed_.notify();
   to_write_.notify();
 }
@@ -126,9 +153,10 @@ void Engine::close_what_moved() {
       let_go(claim.vip, held->second);
       held_.erase(held);
     }
+    claimed_.erase(claim.vip);
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
-    closing_.push_back(
-        {parts_.runtime.now() + elector_->raft().latest().settings.timing.margin, claim});
+    if (parts_.events) parts_.events->given_up(claim);
+    closing_.push_back({parts_.runtime.now() + timing().margin, claim});
   }
 }
 
@@ -139,12 +167,39 @@ void Engine::let_go(const Ip& vip, const std::string& interface) {
                  {{"vip", vip.to_string()}, {"error", gone.error().to_string()}});
 }
 
+void Engine::note_what_expired() {
+  const Instant now = parts_.runtime.now();
+  for (const Claim& claim : elector_->wanted()) {
+    const auto until = open_until_.find(claim.vip);
+    if (until == open_until_.end() || now < until->second) continue;
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, now);
+        deadline && now < *deadline)
+      continue;  // renewed in time, only this process was late
+    open_until_.erase(until);
+    log::warning("virtual IP lost: no majority of the peers has renewed it in time",
+                 {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
+    if (parts_.events) parts_.events->expired(claim);
+  }
+}
+
+// By the majority's grant; without a majority, if so configured, by this node's own word.
+std::optional<Instant> Engine::deadline_of(const Ip& vip, Instant now) const {
+  std::optional<Instant> deadline = elector_->deadline(vip);
+  if (!options_.keep_without_quorum || !open_until_.contains(vip) ||
+      (deadline && now < *deadline) || elector_->hears_majority(now))
+    return deadline;
+  return now + timing().lease;
+}
+
 void Engine::open_what_is_granted() {
   if (retired_) return;
+  const Instant asked = parts_.runtime.now();
   for (const Claim& claim : elector_->wanted()) {
     const auto vip = vips_.find(claim.vip);
     if (vip == vips_.end()) continue;
     const std::string& interface = vip->second.interface;
+    Claimed& claimed = claimed_[claim.vip];
+    if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
     if (!held_.contains(claim.vip)) {
       if (Result<> held = parts_.interfaces.hold(claim.vip, interface); !held) {
         log::warning("address not added",
@@ -153,7 +208,7 @@ void Engine::open_what_is_granted() {
       }
       held_[claim.vip] = interface;
     }
-    const std::optional<Instant> deadline = elector_->deadline(claim.vip);
+    const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
     if (!deadline) continue;
     Instant& until = open_until_[claim.vip];
     if (until == *deadline) continue;
@@ -169,6 +224,12 @@ void Engine::open_what_is_granted() {
     parts_.interfaces.announce(claim.vip, interface);
     log::info("virtual IP held",
               {{"vip", claim.vip.to_string()}, {"interface", interface}, {"epoch", claim.epoch}});
+    if (parts_.events)
+      parts_.events->held({.claim = claim,
+                           .interface = interface,
+                           .assigned = claimed.assigned,
+                           .granted = now,
+                           .announced = parts_.runtime.now()});
   }
 }
 
@@ -265,13 +326,9 @@ Task<void> Engine::retire() {
   open_until_.clear();
   for (const auto& [vip, interface] : held_) let_go(vip, interface);
   held_.clear();
-  const Duration margin = elector_->raft().latest().settings.timing.margin;
-  if (!co_await runtime::sleep(parts_.runtime, margin)) co_return;
-  for (const auto& [name, at] : addresses_) {
-    if (name == options_.node) continue;
-    if (const auto bytes = sessions_.farewell(name, elector_->farewell()))
-      (void)co_await socket_->send(at, *bytes);
-  }
+  if (!co_await runtime::sleep(parts_.runtime, timing().margin)) co_return;
+  for (const Farewell& farewell : farewells())
+    (void)co_await socket_->send(farewell.to, farewell.bytes);
 }
 
 Task<void> Engine::run() {

@@ -118,6 +118,19 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
       std::move(bpf), folder, std::move(programs), std::move(deadlines), std::move(attachments)));
 }
 
+Result<std::unique_ptr<KernelFence>> KernelFence::look(const Options& options) {
+  FL_TRY(const DeadlineTable there, open_shutter(options.bpf_file_system));
+  FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
+  FL_TRY(FencePrograms programs, FencePrograms::load(folder));
+  if (!programs.adopted())
+    return fail(Code::unsupported, "the fence at " + folder + " is of another version of Fairlead");
+  FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
+  Attachments attachments(options.mechanism.value_or(best_mechanism()), folder);
+  return std::unique_ptr<KernelFence>(new KernelFence(
+      std::move(bpf), folder, std::move(programs), std::move(deadlines), std::move(attachments)));
+}
+
 Result<bool> KernelFence::restore_programs(std::uint32_t ifindex) {
   bool restored = false;
   for (const Direction direction : kDirections) {
