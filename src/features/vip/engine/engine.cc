@@ -125,10 +125,23 @@ Task<void> Engine::follow_interfaces() {
   }
 }
 
-Result<> Engine::move(const Ip& vip, const std::string& to) {
-  Result<> moved = elector_->move(parts_.runtime.now(), vip, to);
+Task<Result<>> Engine::wish(Wish wish) {
+  const std::uint64_t number = elector_->wish(parts_.runtime.now(), std::move(wish));
   settle();
-  return moved;
+  for (;;) {
+    if (std::optional<Result<>> answer = elector_->take_answer(number)) co_return *answer;
+    FL_CO_CHECKED(co_await wish_answered_.wait());
+  }
+}
+
+std::vector<Engine::Farewell> Engine::farewells() const {
+  std::vector<Farewell> all;
+  for (const auto& [name, at] : addresses_) {
+    if (name == options_.node) continue;
+    if (std::optional<std::string> bytes = sessions_.farewell(name, elector_->farewell()))
+      all.push_back({at, std::move(*bytes)});
+  }
+  return all;
 }
 
 bool Engine::holds(const Ip& vip) const {
@@ -139,9 +152,15 @@ bool Engine::holds(const Ip& vip) const {
 // Fences first: what is told to others must be true already.
 void Engine::settle() {
   close_what_moved();
+  note_what_expired();
   open_what_is_granted();
   send_messages();
   if (elector_->raft().latest().version != members_) follow_members();
+  if (sessions_.changes() != sessions_seen_) {
+    sessions_seen_ = sessions_.changes();
+    farewells_changed_.notify();
+  }
+  if (elector_->has_answers()) wish_answered_.notify();
   time_changed_.notify();
   to_write_.notify();
 }
@@ -159,9 +178,10 @@ void Engine::close_what_moved() {
     }
     open_until_.erase(claim.vip);
     let_go(claim.vip);
+    claimed_.erase(claim.vip);
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
-    closing_.push_back(
-        {parts_.runtime.now() + elector_->raft().latest().settings.timing.margin, claim});
+    if (parts_.events) parts_.events->given_up(claim);
+    closing_.push_back({parts_.runtime.now() + timing().margin, claim});
   }
 }
 
@@ -170,17 +190,44 @@ void Engine::let_go(const Ip& vip) {
   if (held_.erase(vip) > 0) parts_.interfaces.let_go(vip);
 }
 
+void Engine::note_what_expired() {
+  const Instant now = parts_.runtime.now();
+  for (const Claim& claim : elector_->wanted()) {
+    const auto until = open_until_.find(claim.vip);
+    if (until == open_until_.end() || now < until->second) continue;
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, now);
+        deadline && now < *deadline)
+      continue;  // renewed in time, only this process was late
+    open_until_.erase(until);
+    log::warning("virtual IP lost: no majority of the peers has renewed it in time",
+                 {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
+    if (parts_.events) parts_.events->expired(claim);
+  }
+}
+
+// By the majority's grant; without a majority, if so configured, by this node's own word.
+std::optional<Instant> Engine::deadline_of(const Ip& vip, Instant now) const {
+  std::optional<Instant> deadline = elector_->deadline(vip);
+  if (!options_.keep_without_quorum || !open_until_.contains(vip) ||
+      (deadline && now < *deadline) || elector_->hears_majority(now))
+    return deadline;
+  return now + timing().lease;
+}
+
 void Engine::open_what_is_granted() {
   if (retired_) return;
+  const Instant asked = parts_.runtime.now();
   for (const Claim& claim : elector_->wanted()) {
     const auto vip = vips_.find(claim.vip);
     if (vip == vips_.end() || fenced_[claim.vip] != vip->second.interface) continue;
+    Claimed& claimed = claimed_[claim.vip];
+    if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
     std::string& at = held_[claim.vip];
     if (at != vip->second.interface) {
       at = vip->second.interface;
       parts_.interfaces.hold(claim.vip, at);
     }
-    if (const std::optional<Instant> deadline = elector_->deadline(claim.vip))
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, asked))
       open(claim, *deadline);
   }
 }
@@ -201,6 +248,12 @@ void Engine::open(const Claim& claim, Instant deadline) {
   log::info(
       "virtual IP held",
       {{"vip", claim.vip.to_string()}, {"interface", held_.at(claim.vip)}, {"epoch", claim.epoch}});
+  if (parts_.events)
+    parts_.events->held({.claim = claim,
+                         .interface = held_.at(claim.vip),
+                         .assigned = claimed_[claim.vip].assigned,
+                         .granted = now,
+                         .announced = parts_.runtime.now()});
 }
 
 void Engine::send_messages() {
@@ -295,13 +348,9 @@ Task<void> Engine::retire() {
   parts_.fence.close_all();
   open_until_.clear();
   while (!held_.empty()) let_go(Ip(held_.begin()->first));
-  const Duration margin = elector_->raft().latest().settings.timing.margin;
-  if (!co_await runtime::sleep(parts_.runtime, margin)) co_return;
-  for (const auto& [name, at] : addresses_) {
-    if (name == options_.node) continue;
-    if (const auto bytes = sessions_.farewell(name, elector_->farewell()))
-      (void)co_await socket_->send(at, *bytes);
-  }
+  if (!co_await runtime::sleep(parts_.runtime, timing().margin)) co_return;
+  for (const Farewell& farewell : farewells())
+    (void)co_await socket_->send(farewell.to, farewell.bytes);
   co_await parts_.interfaces.settled();
 }
 

@@ -118,6 +118,21 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
                                                       std::move(attachments)));
 }
 
+Result<std::unique_ptr<KernelFence>> KernelFence::look(const Options& options) {
+  FL_TRY(const DeadlineTable there, open_shutter(options.bpf_file_system));
+  FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
+  FL_TRY(FencePrograms programs, FencePrograms::load(folder));
+  if (!programs.adopted())
+    return fail(Code::unsupported, "the fence at " + folder + " is of another version of Fairlead");
+  FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
+  Attachments attachments(options.mechanism.value_or(best_mechanism()), folder);
+  FL_TRY(SightingTable sightings, SightingTable::map(programs.map(kSightings)));
+  return std::unique_ptr<KernelFence>(new KernelFence(std::move(bpf), folder, std::move(programs),
+                                                      std::move(deadlines), std::move(sightings),
+                                                      std::move(attachments)));
+}
+
 Result<KernelFence::Interfaces> KernelFence::list_interfaces() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return fail(errno_error("list interfaces"));

@@ -43,6 +43,10 @@ class KernelFence final : public Fence {
   static Result<std::unique_ptr<KernelFence>> open(const Options& options);
   static Result<std::unique_ptr<KernelFence>> open() { return open(Options{}); }
 
+  // The fence that an engine of this version keeps here, to look at; changes nothing. Fails with
+  // not_found if there is none.
+  static Result<std::unique_ptr<KernelFence>> look(const Options& options);
+
   Result<> watch(const Ip& vip, const std::string& interface) override;
   Result<> open_until(const Ip& vip, Instant deadline) override;
   Result<> close(const Ip& vip) override;
