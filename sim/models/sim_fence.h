@@ -60,6 +60,7 @@ class SimFence final : public vip::Fence, public vip::Interfaces {
   Result<> usable(const Ip&, const std::string& interface) override;
   runtime::Signal& changed() override { return changed_; }
   void hold(const Ip&, const std::string&) override {}
+  void leaving(const Ip&) override {}
   void let_go(const Ip&) override {}
   void announce(const Ip&) override {}
   Task<void> settled() override { co_return; }

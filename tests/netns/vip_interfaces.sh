@@ -411,6 +411,73 @@ test_kinds() {
   tell h1 retire >/dev/null
 }
 
+# Planned moves while a client sends to the VIPs every millisecond: whatever is sent arrives, once, here or there.
+serve() {
+  : >"$WORK/$1.got"
+  ip netns exec "$PREFIX-$1" python3 -c '
+import socket
+server = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+server.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)  # SO_RCVBUFFORCE
+server.bind(("::", 7000))
+print("ready", flush=True)
+while True:
+    print(server.recv(100).decode(), flush=True)' >>"$WORK/$1.got" 2>"$WORK/$1.got.err" &
+  STARTED+=("$!")
+  wait_until 20 "server on $1" grep -q ready "$WORK/$1.got"
+}
+# all_arrived SENT: each of them at one of the hosts. Twice is rare, and fine: the tap opens before the fence closes.
+all_arrived() {
+  python3 - "$1" "$WORK/h1.got" "$WORK/h2.got" <<'PYTHON'
+import sys
+sent = set(open(sys.argv[1]).read().split())
+got = [word for path in sys.argv[2:] for word in open(path).read().split() if word != "ready"]
+missing = sorted(sent - set(got), key=lambda word: int(word[2:]))
+twice = len(got) - len(set(got))
+print(f"{len(sent)} sent, {len(missing)} missing {missing[:20]}, {twice} twice")
+sys.exit(1 if missing or twice > len(sent) // 100 or len(sent) < 1000 else 0)
+PYTHON
+}
+test_planned_moves() {
+  local from=h1 to=h2 swap sender moves=10
+  start h1
+  start h2
+  serve h1
+  serve h2
+  hold h1
+  wait_until 10 "addresses" has_both h1
+  open h1
+  ip netns exec "$PREFIX-c" python3 -c '
+import socket, sys, time
+four = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+six = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+number = 0
+while True:
+    number += 1
+    for name, sock, to in (("4", four, sys.argv[1]), ("6", six, sys.argv[2])):
+        sock.sendto(f"{name}-{number}".encode(), (to, 7000))
+        print(f"{name}-{number}", flush=True)
+    time.sleep(0.001)' "$V4" "$V6" >"$WORK/sent" 2>"$WORK/sent.err" &
+  sender=$!
+  STARTED+=("$sender")
+  while [ $((moves--)) -gt 0 ]; do
+    hold "$to"
+    wait_until 10 "addresses at the successor" has_both "$to"
+    tell "$from" leave "$V4" >/dev/null
+    tell "$from" leave "$V6" >/dev/null
+    sleep 0.02  # the margin, and more: the next process takes a moment to start
+    open "$to"
+    wait_until 10 "the old holder to be rid of them" has_none "$from"
+    swap=$from from=$to to=$swap
+  done
+  kill "$sender"
+  wait "$sender" 2>/dev/null || true
+  wait_until 10 "all that was sent" all_arrived "$WORK/sent"
+  check "some were sent on" test $(($(tell h1 relayed) + $(tell h2 relayed))) -gt 100
+  tell h1 retire >/dev/null
+  tell h2 retire >/dev/null
+}
+
 build_world
 start h1
 test_usable
@@ -425,3 +492,6 @@ test_conflict
 test_left_overs
 test_refresh
 test_kinds
+ipn h1 link del br0
+ipn h1 link del mv0
+test_planned_moves

@@ -170,6 +170,7 @@ void Engine::close_what_moved() {
     const bool begun =
         std::ranges::any_of(closing_, [&](const Closing& one) { return one.claim == claim; });
     if (begun) continue;
+    if (holds(claim.vip)) parts_.interfaces.leaving(claim.vip);
     if (Result<> closed = parts_.fence.close(claim.vip); !closed) {
       // Not told to the peers: they wait until the lease has ended.
       log::error("fence not closed",
@@ -345,6 +346,8 @@ Task<void> Engine::keep_state() {
 
 Task<void> Engine::retire() {
   retired_ = true;
+  for (const auto& [vip, interface] : held_)
+    if (holds(vip)) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();
   open_until_.clear();
   while (!held_.empty()) let_go(Ip(held_.begin()->first));

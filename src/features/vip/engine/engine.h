@@ -8,6 +8,7 @@
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
 //   - The fence is opened before the neighbours are told, and closed before the peers are told.
+//   - What still arrives for a VIP that is given up is kept for its successor before it is closed.
 //   - A heartbeat's time is read before it is sealed; the fence gets the absolute deadline.
 //   - A release is sent the margin after the fence was closed.
 //

@@ -26,12 +26,16 @@ class Interfaces {
   // The address is on the interface from now on, never a source address by choice, and put back if
   // something removes it. REQUIRES: the fence watches the VIP.
   virtual void hold(const Ip& vip, const std::string& interface) = 0;
+  // The fence is closed right after this call, in order, and let_go() follows: packets to the VIP
+  // that still arrive here are sent on to whoever announces it next.
+  virtual void leaving(const Ip& vip) = 0;
   virtual void let_go(const Ip& vip) = 0;
   // This host answers for the VIP from now on: the neighbours are told at once, again and again.
   // REQUIRES: the fence is open, and the VIP is held.
   virtual void announce(const Ip& vip) = 0;
 
-  // Until the kernel has done what was asked for, as far as it does it at all.
+  // Until the kernel has done what was asked for, as far as it does it at all, and nothing is sent
+  // on any more.
   virtual Task<void> settled() = 0;
 };
 

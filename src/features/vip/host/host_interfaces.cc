@@ -19,6 +19,8 @@ constexpr Duration kBetweenChanges = 100ms;  // of the same kind to the same add
 constexpr Duration kAfterFailure = 1s;
 constexpr Duration kHoldsBack = 10s;  // a VIP whose address could not be added
 constexpr Duration kLongWait = 1h;
+constexpr Duration kSettles = 5s;
+constexpr std::size_t kMostRelays = 32;  // at a time
 
 }  // namespace
 
@@ -26,8 +28,10 @@ Result<std::unique_ptr<HostInterfaces>> HostInterfaces::open(runtime::EpollRunti
                                                              KernelFence* fence,
                                                              HostOptions options) {
   FL_TRY(runtime::FrameSender sender, runtime::FrameSender::open());
+  FL_TRY(runtime::FrameSender relays,
+         runtime::FrameSender::open(runtime::FrameSender::Form::tapped));
   std::unique_ptr<HostInterfaces> host(
-      new HostInterfaces(runtime, fence, options, std::move(sender)));
+      new HostInterfaces(runtime, fence, options, std::move(sender), std::move(relays)));
   // Listening begins before the first look: nothing falls between them.
   constexpr std::uint32_t kGroups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
   FL_TRY(host->news_socket_, runtime::NetlinkSocket::open(runtime.loop(), kGroups));
@@ -38,8 +42,14 @@ Result<std::unique_ptr<HostInterfaces>> HostInterfaces::open(runtime::EpollRunti
 }
 
 HostInterfaces::HostInterfaces(runtime::EpollRuntime& runtime, KernelFence* fence,
-                               HostOptions options, runtime::FrameSender sender)
-    : runtime_(runtime), fence_(fence), options_(options), sender_(std::move(sender)) {}
+                               HostOptions options, runtime::FrameSender sender,
+                               runtime::FrameSender relays)
+    : runtime_(runtime),
+      fence_(fence),
+      options_(options),
+      sender_(std::move(sender)),
+      relay_sender_(std::move(relays)),
+      relaying_(runtime) {}
 
 Task<void> HostInterfaces::run() {
   runtime::Scope scope(runtime_);
@@ -48,6 +58,7 @@ Task<void> HostInterfaces::run() {
   scope.spawn(keep());
   scope.spawn(announce_in_time());
   co_await scope.join();
+  co_await relaying_.close();
 }
 
 // ---- what the engine asks for
@@ -70,6 +81,7 @@ Result<> HostInterfaces::usable(const Ip& vip, const std::string& interface) {
 
 void HostInterfaces::hold(const Ip& vip, const std::string& interface) {
   let_go(vip);
+  leaving_.erase(vip);
   held_.emplace(vip, Held{.interface = interface,
                           .schedule = AnnouncementSchedule(options_.announcements),
                           .conflicts = Conflicts(options_.defend)});
@@ -96,8 +108,8 @@ void HostInterfaces::announce(const Ip& vip) {
 }
 
 Task<void> HostInterfaces::settled() {
-  const Instant limit = runtime_.now() + kAfterFailure;
-  while (busy_ || !due_changes().empty()) {
+  const Instant limit = runtime_.now() + kSettles;
+  while (busy_ || !leaving_.empty() || !due_changes().empty()) {
     runtime::TimedWait wait(runtime_, settled_, limit);
     if (!co_await wait) co_return;
   }
@@ -234,6 +246,10 @@ Task<void> HostInterfaces::keep_fence() {
 
 std::vector<AddressChange> HostInterfaces::due_changes() const {
   std::map<Ip, std::string> wanted;
+  for (const auto& [vip, leaving] : leaving_)
+    if (const HostLink* link = host_.find(leaving->interface);
+        link != nullptr && has_address(host_, vip, link->ifindex))
+      wanted.emplace(vip, leaving->interface);
   for (const auto& [vip, held] : held_) wanted.emplace(vip, held.interface);
   std::vector<AddressChange> changes = plan_addresses(host_, wanted);
   std::erase_if(changes, [&](const AddressChange& change) {
@@ -364,6 +380,46 @@ void HostInterfaces::look_for_conflicts() {
     held.told.reset();
     tell_if_there(vip, held);
   }
+}
+
+// ---- planned moves
+
+void HostInterfaces::leaving(const Ip& vip) {
+  const auto held = held_.find(vip);
+  const HostLink* link = held == held_.end() ? nullptr : host_.find(held->second.interface);
+  if (link == nullptr || leaving_.size() >= kMostRelays) return;
+  auto tap = runtime::FrameTap::open(runtime_, link->ifindex, relay_filter(vip));
+  if (!tap) {
+    log::warning("packets that arrive after the move are not sent on",
+                 {{"vip", vip.to_string()}, {"error", tap.error().to_string()}});
+    return;
+  }
+  auto one = std::make_shared<Leaving>(
+      Leaving{link->name, link->ifindex, Relay(vip, link->mac, runtime_.now()), std::move(*tap)});
+  leaving_[vip] = one;
+  relaying_.spawn(relay(vip, std::move(one)));
+}
+
+Task<void> HostInterfaces::relay(Ip vip, std::shared_ptr<Leaving> one) {
+  ++relayed_.relays;
+  const auto still = [&] {
+    const auto at = leaving_.find(vip);  // it may have come back
+    return at != leaving_.end() && at->second == one;
+  };
+  while (still() && runtime_.now() < one->relay.until()) {
+    Result<std::string> frame = co_await runtime::with_timeout(
+        runtime_, one->relay.until() - runtime_.now(), one->tap->receive());
+    if (!frame) break;
+    for (const std::string& next : one->relay.take(runtime_.now(), std::move(*frame)))
+      if (relay_sender_.send(one->ifindex, next)) ++relayed_.frames;
+  }
+  relayed_.lost += one->relay.lost();
+  if (still()) leaving_.erase(vip);
+  log::info("packets sent on after a move",
+            {{"vip", vip.to_string()},
+             {"frames", one->relay.relayed()},
+             {"to", one->relay.successor() ? one->relay.successor()->to_string() : "nobody"}});
+  to_keep_.notify();
 }
 
 }  // namespace fairlead::vip
