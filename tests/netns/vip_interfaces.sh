@@ -133,6 +133,23 @@ test_usable() {
   ipn h1 link del d0
 }
 
+# Somebody outside has the VIP: that is found out before it is held here, and that he has gone.
+rival_is() { [ "$(tell h1 rival "$1")" = "$2" ]; }
+test_strangers() {
+  local vip
+  ipn c addr add 192.0.2.90/32 dev eth0
+  ipn c addr add 2001:db8::90/128 dev eth0 nodad
+  for vip in 192.0.2.90 2001:db8::90 192.0.2.91; do
+    tell h1 fence "$vip" eth0 >/dev/null
+    equal "usable" "$(tell h1 usable "$vip" eth0)" usable
+  done
+  for vip in 192.0.2.90 2001:db8::90; do wait_until 10 "a stranger with $vip" rival_is "$vip" "$(mac_of c eth0)"; done
+  equal "nobody has the other" "$(tell h1 rival 192.0.2.91)" none
+  ipn c addr del 192.0.2.90/32 dev eth0
+  ipn c addr del 2001:db8::90/128 dev eth0
+  for vip in 192.0.2.90 2001:db8::90; do wait_until 10 "$vip to be free" rival_is "$vip" none; done
+}
+
 # The address: there, never a source by choice, ours.
 test_address() {
   hold h1
@@ -481,6 +498,7 @@ while True:
 build_world
 start h1
 test_usable
+test_strangers
 test_address
 test_announcement
 test_moves

@@ -7,6 +7,8 @@
 //   vip_interfaces_driver ask SOCKET WORD…         tells a serving one something, prints its
 //   answer:
 //     usable VIP INTERFACE    "usable", or why not
+//     fence VIP INTERFACE     fences it (closed)
+//     rival VIP               who else answers for it, or "none"
 //     hold VIP INTERFACE      fences it (closed) and adds the address
 //     open VIP                opens the fence for an hour and announces it
 //     close VIP               closes the fence
@@ -75,6 +77,13 @@ Result<std::string> carry_out(Host& host, const Words& words) {
   if (verb == "usable") {
     const Result<> usable = host.interfaces->usable(vip, words.at(2));
     return usable ? std::string("usable") : usable.error().message;
+  }
+  if (verb == "fence") {
+    FL_CHECKED(host.fence->watch(vip, words.at(2)));
+  }
+  if (verb == "rival") {
+    const std::optional<Mac> rival = host.interfaces->rival(vip);
+    return rival ? rival->to_string() : "none";
   }
   if (verb == "hold") {
     FL_CHECKED(host.fence->watch(vip, words.at(2)));

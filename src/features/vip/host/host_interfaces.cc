@@ -18,6 +18,8 @@ constexpr Duration kAskRoutes = 1s;
 constexpr Duration kBetweenChanges = 100ms;  // of the same kind to the same address
 constexpr Duration kAfterFailure = 1s;
 constexpr Duration kHoldsBack = 10s;  // a VIP whose address could not be added
+constexpr Duration kAskAgain = 1s;    // whether somebody has a VIP
+constexpr Duration kAnswers = 300ms;
 constexpr Duration kLongWait = 1h;
 constexpr Duration kSettles = 5s;
 constexpr std::size_t kMostRelays = 32;  // at a time
@@ -76,7 +78,45 @@ Result<> HostInterfaces::usable(const Ip& vip, const std::string& interface) {
   } else {
     routes_.erase(key);
   }
-  return check_usable(host_, vip, interface, routed);
+  Result<> checked = check_usable(host_, vip, interface, routed);
+  if (checked && inquiries_[vip].interface != interface) {
+    inquiries_[vip].interface = interface;
+    if (!held_.contains(vip)) inquire(vip, inquiries_[vip]);
+  }
+  return checked;
+}
+
+// Three at once: they are not to delay anything, and one may be lost.
+void HostInterfaces::inquire(const Ip& vip, Inquiry& inquiry) {
+  const HostLink* link = host_.find(inquiry.interface);
+  if (link == nullptr || fence_ == nullptr) return;
+  inquiry.asked = runtime_.now();
+  inquiry.claims_before = fence_->sighting(vip).claims;
+  for (int i = 0; i < 3; ++i) (void)sender_.send(link->ifindex, probe(vip, link->mac));
+}
+
+std::optional<Mac> HostInterfaces::rival(const Ip& vip) {
+  const auto at = inquiries_.find(vip);
+  if (fence_ == nullptr || at == inquiries_.end()) return std::nullopt;
+  Inquiry& inquiry = at->second;
+  const Sighting seen = fence_->sighting(vip);
+  const bool answered = seen.claims != inquiry.claims_before && !is_own(seen.claimant);
+  const Duration since = runtime_.now() - inquiry.asked;
+  if (answered) inquiry.rival = seen.claimant;
+  // Until an answer would have come the last one counts.
+  if (!answered && since >= kAnswers) inquiry.rival.reset();
+  if (answered && since >= kAskAgain) inquire(vip, inquiry);
+  return inquiry.rival;
+}
+
+bool HostInterfaces::absent(const Ip& vip) {
+  return !leaving_.contains(vip) && std::ranges::none_of(host_.addresses, [&](const auto& one) {
+    return one.first.ip == vip;
+  });
+}
+
+bool HostInterfaces::is_own(const Mac& mac) const {
+  return std::ranges::any_of(host_.links, [&](const auto& one) { return one.second.mac == mac; });
 }
 
 void HostInterfaces::hold(const Ip& vip, const std::string& interface) {
@@ -115,10 +155,10 @@ Task<void> HostInterfaces::settled() {
   }
 }
 
-std::map<Ip, HostInterfaces::Report> HostInterfaces::report() const {
-  std::map<Ip, Report> reports;
+std::map<Ip, HoldReport> HostInterfaces::report() const {
+  std::map<Ip, HoldReport> reports;
   for (const auto& [vip, held] : held_) {
-    Report& report = reports.emplace(vip, held.report).first->second;
+    HoldReport& report = reports.emplace(vip, held.report).first->second;
     const HostLink* link = host_.find(held.interface);
     report.interface = held.interface;
     report.address = link != nullptr && has_address(host_, vip, link->ifindex);
@@ -165,10 +205,8 @@ Task<void> HostInterfaces::digest() {
     const News news = std::exchange(news_, News::nothing);
     if (news != News::nothing)
       for (auto& [vip, held] : held_) follow_address(vip, held);
-    if (news == News::other) {
-      fence_due_ = runtime_.now();  // there may be an interface to guard
-      changed_.notify();
-    }
+    if (news == News::other) fence_due_ = runtime_.now();  // there may be an interface to guard
+    if (news != News::nothing) changed_.notify();
     to_keep_.notify();
     if (!co_await to_digest_.wait()) co_return;
   }
@@ -369,9 +407,7 @@ void HostInterfaces::look_for_conflicts() {
   for (auto& [vip, held] : held_) {
     if (!held.announces) continue;
     const Sighting seen = fence_->sighting(vip);
-    const bool own = std::ranges::any_of(
-        host_.links, [&](const auto& one) { return one.second.mac == seen.claimant; });
-    if (!held.conflicts.defends(now, seen, own)) continue;
+    if (!held.conflicts.defends(now, seen, is_own(seen.claimant))) continue;
     log::warning("somebody else claims a virtual IP that is held here: it is announced anew",
                  {{"vip", vip.to_string()},
                   {"interface", held.interface},

@@ -70,23 +70,12 @@ class HostInterfaces final : public Interfaces {
   void let_go(const Ip& vip) override;
   void announce(const Ip& vip) override;
   Task<void> settled() override;
+  std::optional<Mac> rival(const Ip& vip) override;
+  bool absent(const Ip& vip) override;
+  std::map<Ip, HoldReport> report() const override;
 
   // Until cancelled.
   Task<void> run();
-
-  struct Report {
-    std::string interface;
-    bool address = false;         // it is there
-    std::uint64_t announced = 0;  // frames
-    std::uint64_t put_back = 0;   // how often the address was missing
-    std::string error;            // why the address is not there
-    std::uint64_t conflicts = 0;  // claims of others
-    std::optional<Mac> rival;     // whose claim was seen last
-    // When the first packet to the VIP arrived after it was announced last: a neighbour has moved.
-    std::optional<Instant> announced_at, first_packet;
-  };
-  // Of the VIPs that are held.
-  std::map<Ip, Report> report() const;
 
   struct Relayed {
     std::uint64_t relays = 0, frames = 0;  // sent on
@@ -103,7 +92,14 @@ class HostInterfaces final : public Interfaces {
     std::optional<Mac> told{};
     AnnouncementSchedule schedule;
     Conflicts conflicts;
-    Report report{};
+    HoldReport report{};
+  };
+  // Whether somebody has a VIP that is not held here.
+  struct Inquiry {
+    std::string interface;
+    Instant asked{};
+    std::uint64_t claims_before = 0;  // that the fence had seen
+    std::optional<Mac> rival{};
   };
   // A VIP that was given up.
   struct Leaving {
@@ -142,6 +138,8 @@ class HostInterfaces final : public Interfaces {
   void tell_if_there(const Ip& vip, Held& held);
   void tell(const Ip& vip, Held& held, const HostLink& link);
   void look_for_conflicts();
+  void inquire(const Ip& vip, Inquiry& inquiry);
+  bool is_own(const Mac& mac) const;
 
   runtime::EpollRuntime& runtime_;
   KernelFence* fence_;
@@ -154,6 +152,7 @@ class HostInterfaces final : public Interfaces {
   News news_ = News::other;  // that nobody has looked at
   std::map<Ip, Held> held_;
   std::map<Ip, std::shared_ptr<Leaving>> leaving_;
+  std::map<Ip, Inquiry> inquiries_;
   Relayed relayed_;
   std::map<AddressChange, Instant> not_before_;  // so that a quarrel about an address has a pace
   std::map<Ip, Failure> failures_;               // addresses that could not be added
