@@ -11,6 +11,10 @@
 #include "node/agent/node_feature.h"
 #include "node/agent/why_kind.h"
 
+namespace CLI {
+class App;
+}
+
 namespace fairlead::program {
 
 using ServerFeatures = std::vector<std::unique_ptr<controllers::ServerFeature>>;
@@ -26,5 +30,8 @@ std::vector<agent::FeatureType> node_features();
 
 // Their kinds that `fairlead why` can be asked about.
 std::vector<agent::WhyKind> why_kinds();
+
+// Their own commands.
+void add_feature_commands(CLI::App& app, int& exit_status);
 
 }  // namespace fairlead::program
