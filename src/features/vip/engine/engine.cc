@@ -71,25 +71,58 @@ void Engine::follow_members() {
 
 void Engine::offer(std::vector<VipConfig> vips) {
   vips_.clear();
-  problems_.clear();
-  std::vector<Offer> offers;
   for (VipConfig& vip : vips) {
-    if (Result<> watched = parts_.fence.watch(vip.address, vip.interface); !watched) {
-      problems_[vip.address] = "it cannot be fenced: " + watched.error().message;
-      log::error("virtual IP not fenced: it is not held here",
-                 {{"vip", vip.address.to_string()}, {"error", watched.error().to_string()}});
-      continue;
-    }
-    const Result<> usable = parts_.interfaces.usable(vip.address, vip.interface);
-    if (!usable) problems_[vip.address] = usable.error().message;
-    offers.push_back({.vip = vip.address,
+    const Ip address = vip.address;
+    vips_[address] = std::move(vip);
+  }
+  std::erase_if(fenced_, [&](const auto& one) { return !vips_.contains(one.first); });
+  offer_what_is_usable();
+}
+
+// A VIP is fenced before anything else; that may have to wait for its interface.
+Result<> Engine::make_usable(const VipConfig& vip) {
+  std::string& fenced = fenced_[vip.address];
+  if (fenced != vip.interface) {
+    FL_CHECKED(parts_.fence.watch(vip.address, vip.interface));
+    fenced = vip.interface;
+  }
+  return parts_.interfaces.usable(vip.address, vip.interface);
+}
+
+void Engine::offer_what_is_usable() {
+  std::vector<Offer> offers;
+  std::map<Ip, std::string> problems;
+  for (const auto& [address, vip] : vips_) {
+    const Result<> usable = make_usable(vip);
+    if (!usable) problems[address] = usable.error().message;
+    if (problem(address) != (usable ? "" : problems[address]))
+      log::write(usable ? log::Level::info : log::Level::warning,
+                 usable ? "virtual IP can be held here" : "virtual IP cannot be held here",
+                 {{"vip", address.to_string()}, {"reason", problems[address]}});
+    if (fenced_[address] != vip.interface) continue;
+    offers.push_back({.vip = address,
                       .healthy = usable && vip.healthy,
                       .priority = vip.priority,
                       .options = vip.options});
-    vips_[vip.address] = std::move(vip);
   }
+  std::erase_if(problems, [](const auto& one) { return one.second.empty(); });
+  problems_ = std::move(problems);
+  if (offers == offered_) return;
+  offered_ = offers;
   elector_->offer(parts_.runtime.now(), std::move(offers));
   settle();
+}
+
+std::string Engine::problem(const Ip& vip) const {
+  const auto found = problems_.find(vip);
+  return found == problems_.end() ? "" : found->second;
+}
+
+Task<void> Engine::follow_interfaces() {
+  for (;;) {
+    offer_what_is_usable();
+    if (!co_await parts_.interfaces.changed().wait()) co_return;
+  }
 }
 
 Task<Result<>> Engine::wish(Wish wish) {
@@ -109,11 +142,6 @@ std::vector<Engine::Farewell> Engine::farewells() const {
       all.push_back({at, std::move(*bytes)});
   }
   return all;
-}
-
-std::string Engine::problem(const Ip& vip) const {
-  const auto at = problems_.find(vip);
-  return at == problems_.end() ? std::string() : at->second;
 }
 
 bool Engine::holds(const Ip& vip) const {
@@ -149,10 +177,7 @@ void Engine::close_what_moved() {
       continue;
     }
     open_until_.erase(claim.vip);
-    if (const auto held = held_.find(claim.vip); held != held_.end()) {
-      let_go(claim.vip, held->second);
-      held_.erase(held);
-    }
+    let_go(claim.vip);
     claimed_.erase(claim.vip);
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
     if (parts_.events) parts_.events->given_up(claim);
@@ -160,11 +185,9 @@ void Engine::close_what_moved() {
   }
 }
 
-// An address that stays is fenced: nobody hears of it.
-void Engine::let_go(const Ip& vip, const std::string& interface) {
-  if (Result<> gone = parts_.interfaces.let_go(vip, interface); !gone)
-    log::warning("address not removed",
-                 {{"vip", vip.to_string()}, {"error", gone.error().to_string()}});
+// An address that stays for a while is fenced: nobody hears of it.
+void Engine::let_go(const Ip& vip) {
+  if (held_.erase(vip) > 0) parts_.interfaces.let_go(vip);
 }
 
 void Engine::note_what_expired() {
@@ -196,41 +219,41 @@ void Engine::open_what_is_granted() {
   const Instant asked = parts_.runtime.now();
   for (const Claim& claim : elector_->wanted()) {
     const auto vip = vips_.find(claim.vip);
-    if (vip == vips_.end()) continue;
-    const std::string& interface = vip->second.interface;
+    if (vip == vips_.end() || fenced_[claim.vip] != vip->second.interface) continue;
     Claimed& claimed = claimed_[claim.vip];
     if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
-    if (!held_.contains(claim.vip)) {
-      if (Result<> held = parts_.interfaces.hold(claim.vip, interface); !held) {
-        log::warning("address not added",
-                     {{"vip", claim.vip.to_string()}, {"error", held.error().to_string()}});
-        continue;
-      }
-      held_[claim.vip] = interface;
+    std::string& at = held_[claim.vip];
+    if (at != vip->second.interface) {
+      at = vip->second.interface;
+      parts_.interfaces.hold(claim.vip, at);
     }
-    const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
-    if (!deadline) continue;
-    Instant& until = open_until_[claim.vip];
-    if (until == *deadline) continue;
-    const Instant now = parts_.runtime.now();
-    const bool was_open = now < until;
-    if (Result<> opened = parts_.fence.open_until(claim.vip, *deadline); !opened) {
-      log::error("fence not opened",
-                 {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
-      continue;
-    }
-    until = *deadline;
-    if (was_open || now >= until) continue;
-    parts_.interfaces.announce(claim.vip, interface);
-    log::info("virtual IP held",
-              {{"vip", claim.vip.to_string()}, {"interface", interface}, {"epoch", claim.epoch}});
-    if (parts_.events)
-      parts_.events->held({.claim = claim,
-                           .interface = interface,
-                           .assigned = claimed.assigned,
-                           .granted = now,
-                           .announced = parts_.runtime.now()});
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, asked))
+      open(claim, *deadline);
   }
+}
+
+void Engine::open(const Claim& claim, Instant deadline) {
+  Instant& until = open_until_[claim.vip];
+  if (until == deadline) return;
+  const Instant now = parts_.runtime.now();
+  const bool was_open = now < until;
+  if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
+    log::error("fence not opened",
+               {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
+    return;
+  }
+  until = deadline;
+  if (was_open || now >= until) return;
+  parts_.interfaces.announce(claim.vip);
+  log::info(
+      "virtual IP held",
+      {{"vip", claim.vip.to_string()}, {"interface", held_.at(claim.vip)}, {"epoch", claim.epoch}});
+  if (parts_.events)
+    parts_.events->held({.claim = claim,
+                         .interface = held_.at(claim.vip),
+                         .assigned = claimed_[claim.vip].assigned,
+                         .granted = now,
+                         .announced = parts_.runtime.now()});
 }
 
 void Engine::send_messages() {
@@ -324,11 +347,11 @@ Task<void> Engine::retire() {
   retired_ = true;
   parts_.fence.close_all();
   open_until_.clear();
-  for (const auto& [vip, interface] : held_) let_go(vip, interface);
-  held_.clear();
+  while (!held_.empty()) let_go(Ip(held_.begin()->first));
   if (!co_await runtime::sleep(parts_.runtime, timing().margin)) co_return;
   for (const Farewell& farewell : farewells())
     (void)co_await socket_->send(farewell.to, farewell.bytes);
+  co_await parts_.interfaces.settled();
 }
 
 Task<void> Engine::run() {
@@ -337,6 +360,7 @@ Task<void> Engine::run() {
   scope.spawn(send());
   scope.spawn(keep_time());
   scope.spawn(keep_state());
+  scope.spawn(follow_interfaces());
   co_await scope.join();
 }
 

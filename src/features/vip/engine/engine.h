@@ -70,8 +70,10 @@ class Engine {
   static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
 
   // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
-  // interface is not usable is offered as not healthy.
+  // interface is not usable is offered as not healthy. run() looks again when interfaces change.
   void offer(std::vector<VipConfig> vips);
+  // Why the VIP cannot be held here; empty: it can.
+  std::string problem(const Ip& vip) const;
 
   // Until cancelled.
   Task<void> run();
@@ -90,8 +92,6 @@ class Engine {
   runtime::Signal& farewells_changed() { return farewells_changed_; }
   Duration margin() const { return timing().margin; }
 
-  // Why this node cannot hold the VIP; empty: it can, or does not offer it.
-  std::string problem(const Ip& vip) const;
   const std::map<Ip, VipConfig>& vips() const { return vips_; }
   const Elector& elector() const { return *elector_; }
   bool holds(const Ip& vip) const;
@@ -117,8 +117,12 @@ class Engine {
   void settle();
   void close_what_moved();
   void open_what_is_granted();
+  void open(const Claim& claim, Instant deadline);
+  // The offers as the interfaces are now, to the peers if they differ from what they know.
+  void offer_what_is_usable();
+  Result<> make_usable(const VipConfig& vip);
+  void let_go(const Ip& vip);
   void note_what_expired();
-  void let_go(const Ip& vip, const std::string& interface);
   std::optional<Instant> deadline_of(const Ip& vip, Instant now) const;
   const Timing& timing() const { return elector_->raft().latest().settings.timing; }
   void send_messages();
@@ -129,6 +133,7 @@ class Engine {
   Task<void> send();
   Task<void> keep_time();
   Task<void> keep_state();
+  Task<void> follow_interfaces();
 
   Parts parts_;
   EngineOptions options_;
@@ -139,10 +144,12 @@ class Engine {
   Version members_;
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::map<Ip, VipConfig> vips_;
+  std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
+  std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
+  std::vector<Offer> offered_;
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
   std::map<Ip, Claimed> claimed_;     // what is wanted, and how far it came
-  std::map<Ip, std::string> problems_;
   std::vector<Closing> closing_;
   std::deque<Outgoing> outgoing_;
   bool retired_ = false;
