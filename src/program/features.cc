@@ -4,6 +4,7 @@
 #include "features/networks/kinds/kinds.h"
 #include "features/networks/node/networks_settings.h"
 #include "features/networks/why/attachment_why.h"
+#include "features/vip/command/vip_command.h"
 
 namespace fairlead::program {
 
@@ -16,6 +17,10 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
 }
 
 std::vector<agent::FeatureType> node_features() { return {networks::networks_type()}; }
+
+void add_feature_commands(CLI::App& app, int& exit_status) {
+  vip::add_vip_command(app, exit_status);
+}
 
 std::vector<agent::WhyKind> why_kinds() { return {networks::attachment_why_kind()}; }
 
