@@ -28,10 +28,10 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
 // Their parts in `fairlead agent`.
 std::vector<agent::FeatureType> node_features();
 
+// Their subcommands of `fairlead`.
+void add_feature_commands(CLI::App& app, int& exit_status);
+
 // Their kinds that `fairlead why` can be asked about.
 std::vector<agent::WhyKind> why_kinds();
-
-// Their own commands.
-void add_feature_commands(CLI::App& app, int& exit_status);
 
 }  // namespace fairlead::program

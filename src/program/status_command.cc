@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/wire/json.h"
@@ -26,12 +25,12 @@ int run(const StatusFlags& flags) {
   runtime::EpollRuntime runtime({.blocking_threads = 1});
   const Result<std::string> socket =
       agent::choose_admin_socket(runtime.files(), flags.admin_socket);
-  if (!socket) return command::report_failure(kCommand, socket.error());
+  if (!socket) return command::report(kCommand, socket.error());
   const Result<std::string> text =
       runtime.run_until_complete(agent::ask_agent(runtime, *socket, "/status"));
-  if (!text) return command::report_failure(kCommand, text.error());
+  if (!text) return command::report(kCommand, text.error());
   const Result<wire::ParsedJson> status = wire::parse_json(*text);
-  if (!status) return command::report_failure(kCommand, status.error());
+  if (!status) return command::report(kCommand, status.error());
   const std::string shown =
       flags.json ? wire::encode_json_pretty(status->value) + "\n" : status_text(status->value);
   std::fputs(shown.c_str(), stdout);

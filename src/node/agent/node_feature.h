@@ -6,6 +6,8 @@
 //   name       one word, the same in configuration, logs and metrics.
 //   fields     (FeatureType) its part of the agent's file: one or several top-level fields, with
 //              types, defaults and descriptions.
+//   adopt      (FeatureType) what else may say what its fields say: environment variables, another
+//              form of its part of the file.
 //   plan       (FeatureType) checks its part by rules that a schema cannot say, and names each
 //              field that breaks one. Pure.
 //   check      (FeaturePlan) for `fairlead agent --check`: looks, without changing anything, at
@@ -33,6 +35,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -127,12 +130,19 @@ struct FlagType {
   std::string group{};  // heading in --help; empty: with the agent's own
 };
 
+// Environment variables.
+using Environment = std::map<std::string, std::string, std::less<>>;
+class ConfigFile;
+
 // A feature that this program has. The list of them is in program/features.cc.
 struct FeatureType {
   std::string name;
   std::vector<resource::Field> fields;
   std::vector<FlagType> flags{};
   bool without_file = false;  // it is configured, with its defaults, where there is no file
+  // Called before the file is checked: what the environment says, and other forms of the feature's
+  // part of the file, are brought into the form of `fields`. Null: there is nothing of that kind.
+  std::function<Result<>(ConfigFile& file, const Environment& environment)> adopt = nullptr;
   // REQUIRES: `config`, the whole file, fits the schema, has defaults filled in and at least one of
   // the fields. What is wrong is added to the errors; the plan is then of no use.
   std::function<FeaturePlan(const Json& config, resource::FieldErrors& errors)> plan;

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "features/vip/config/vip_texts.h"
 #include "features/vip/control/messages.h"
 #include "features/vip/fence/kernel_fence.h"
 #include "features/vip/guard/engine_process.h"
 #include "features/vip/guard/guard_process.h"
-#include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
 #include "foundation/command/log_flags.h"
 #include "foundation/runtime/epoll_runtime.h"
@@ -21,6 +21,37 @@ namespace fairlead::vip {
 namespace {
 
 constexpr const char* kCommand = "fairlead vip";
+
+// ---- texts to begin with
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return command::kDone;
+}
+
+void add_sample(CLI::App& vip, int& exit_status) {
+  CLI::App* sample =
+      vip.add_subcommand("sample", "Prints a configuration file for the agent, with comments.");
+  sample->footer("Examples:\n  fairlead vip sample");
+  sample->callback([&exit_status] { exit_status = print(vip_sample()); });
+}
+
+void add_manifest(CLI::App& vip, int& exit_status) {
+  CLI::App* manifest = vip.add_subcommand(
+      "manifest", "Prints a static Pod that runs the agent on a control plane node of kubeadm.");
+  auto options = std::make_shared<ManifestOptions>();
+  manifest->add_option("--image", options->image, "The agent's image")->capture_default_str();
+  manifest->add_option("--config", options->config, "The agent's file on the node")
+      ->capture_default_str();
+  manifest->add_option("--state", options->state, "Folder on the node for term, vote and members")
+      ->capture_default_str();
+  manifest->footer(
+      "Examples:\n  fairlead vip manifest --image registry.example/net/fairlead:latest");
+  manifest->callback([options, &exit_status] {
+    const Result<std::string> text = vip_manifest(*options);
+    exit_status = text ? print(*text) : command::report("fairlead vip manifest", text.error());
+  });
+}
 
 // ---- what an agent is asked
 
@@ -45,7 +76,7 @@ Result<std::string> ask(const AskFlags& flags, const std::string& path,
 int make_wish(const AskFlags& flags, const std::string& done) {
   const Result<std::string> answer =
       ask(flags, "/vip/wish", wire::encode_json(resource::encode(flags.wish)));
-  if (!answer) return command::report_failure(kCommand, answer.error());
+  if (!answer) return command::report(kCommand, answer.error());
   std::printf("%s\n", done.c_str());
   return command::kDone;
 }
@@ -61,10 +92,10 @@ std::string history_line(const Passage& passage) {
 
 int show_history(const AskFlags& flags) {
   const Result<std::string> text = ask(flags, "/vip/history", std::nullopt);
-  if (!text) return command::report_failure(kCommand, text.error());
+  if (!text) return command::report(kCommand, text.error());
   const Result<wire::ParsedJson> all = wire::parse_json(*text, {.max_bytes = kMostControlBytes});
   if (!all || !all->value.is_array())
-    return command::report_failure(kCommand, {Code::corrupt, "the agent's answer is no list"});
+    return command::report(kCommand, {Code::corrupt, "the agent's answer is no list"});
   if (flags.json) {
     std::printf("%s\n", wire::encode_json_pretty(all->value).c_str());
     return command::kDone;
@@ -130,10 +161,10 @@ void add_history(CLI::App& vip, int& exit_status) {
 
 int show_fence() {
   const Result<std::unique_ptr<KernelFence>> fence = KernelFence::look({});
-  if (!fence) return command::report_failure(kCommand, fence.error());
+  if (!fence) return command::report(kCommand, fence.error());
   std::printf("%s\n", (*fence)->description().c_str());
   const Result<std::vector<FencedVip>> all = (*fence)->list();
-  if (!all) return command::report_failure(kCommand, all.error());
+  if (!all) return command::report(kCommand, all.error());
   runtime::EpollRuntime runtime({.blocking_threads = 1});
   const Instant now = runtime.now();
   for (const FencedVip& one : *all) {
@@ -148,7 +179,7 @@ int show_fence() {
 
 int clear_fence() {
   if (Result<> gone = KernelFence::dismantle({}); !gone)
-    return command::report_failure(kCommand, gone.error());
+    return command::report(kCommand, gone.error());
   std::printf("the fence of this network namespace is removed\n");
   return command::kDone;
 }
@@ -202,8 +233,16 @@ void add_engine(CLI::App& app, int& exit_status) {
 }  // namespace
 
 void add_vip_commands(CLI::App& app, int& exit_status) {
-  CLI::App* vip = app.add_subcommand("vip", "Virtual IPs: moves them, shows their history.");
+  CLI::App* vip = app.add_subcommand(
+      "vip", "Virtual IPs: files to begin with, moves, members, history, the fence.");
   vip->require_subcommand(1);
+  vip->footer(
+      "Examples:\n"
+      "  fairlead vip sample >/etc/fairlead/agent.yaml\n"
+      "  fairlead vip move 10.0.0.75 --to b\n"
+      "  fairlead vip history --json");
+  add_sample(*vip, exit_status);
+  add_manifest(*vip, exit_status);
   add_move(*vip, exit_status);
   add_member(*vip, exit_status);
   add_history(*vip, exit_status);

@@ -47,8 +47,10 @@ void write_note(int fd, Duration margin, const std::vector<Engine::Farewell>& fa
 
 Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order) {
   EngineHost host;
+  KernelFence* guarding = nullptr;
   Result<std::unique_ptr<KernelFence>> kernel = KernelFence::open();
   if (kernel) {
+    guarding = kernel->get();
     host.fence_description = (*kernel)->description();
     host.fence = std::move(*kernel);
   } else if (order.allow_weaker_fence) {
@@ -59,7 +61,10 @@ Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order)
   } else {
     return fail(std::move(kernel).error().context("the fence"));
   }
-  FL_TRY(host.interfaces, HostInterfaces::open(runtime));
+  FL_TRY(std::unique_ptr<HostInterfaces> interfaces,
+         HostInterfaces::open(runtime, guarding, HostOptions{}));
+  host.keep = [interfaces = interfaces.get()] { return interfaces->run(); };
+  host.interfaces = std::move(interfaces);
   return host;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "foundation/runtime/endpoint.h"
+#include "foundation/runtime/stream.h"
 #include "foundation/runtime/time.h"
 
 namespace fairlead::vip {

@@ -32,7 +32,11 @@ agent::FeaturePlan plan_vip(const Json& config, resource::FieldErrors& errors) {
 }  // namespace
 
 agent::FeatureType vip_type() {
-  return {.name = "vip", .fields = vip_fields(), .flags = vip_flags(), .plan = plan_vip};
+  return {.name = "vip",
+          .fields = vip_fields(),
+          .flags = vip_flags(),
+          .adopt = adopt_kube_vip,
+          .plan = plan_vip};
 }
 
 }  // namespace fairlead::vip

@@ -57,8 +57,11 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
       engine_(runtime_, plan_.state_dir),
       history_(runtime_.files(), plan_.state_dir + "/history.json"),
       metrics_(context.metrics, [this]() -> const Report& { return report_; }),
-      gates_(runtime_, context.processes, plan_.vips, [this] { order_changed_.notify(); }) {
-  if (context.processes) notifier_ = std::make_unique<Notifier>(runtime_, *context.processes);
+      gates_({runtime_, context.processes, context.metrics},
+             [this](const Ip&, bool) { order_changed_.notify(); }),
+      notifier_({runtime_, context.processes, context.metrics}, plan_.node) {
+  gates_.follow(plan_.vips);
+  notifier_.follow(plan_.vips);
   add_pages();
   for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
 }
@@ -106,7 +109,10 @@ Task<void> VipNode::keep_guard() {
 
 Task<void> VipNode::keep_order() {
   for (;;) {
-    const Order order = order_of(plan_, secret_, gates_.healthy());
+    std::map<Ip, bool> healthy;
+    for (const VipEntry& entry : plan_.vips)
+      healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
+    const Order order = order_of(plan_, secret_, healthy);
     const bool news = !ordered_ || *ordered_ != order || report_.incarnation == 0 ||
                       report_.incarnation != ordered_engine_;
     Result<> told;
@@ -161,12 +167,10 @@ void VipNode::take_report(Report report) {
 
 void VipNode::passed(const Passage& passage) {
   metrics_.passed(passage);
-  if (!notifier_) return;
-  const auto entry = std::ranges::find_if(
-      plan_.vips, [&](const VipEntry& one) { return one.vip.address.to_string() == passage.vip; });
-  if (entry == plan_.vips.end() || entry->notify.empty()) return;
-  notifier_->tell(*entry,
-                  {.held = passage.what == "held", .epoch = passage.epoch, .node = plan_.node});
+  const auto vip = Ip::parse(passage.vip);
+  if (!vip) return;
+  notifier_.tell(
+      {.vip = *vip, .held = passage.what == "held", .epoch = static_cast<Epoch>(passage.epoch)});
 }
 
 Task<void> VipNode::run() {
@@ -175,7 +179,7 @@ Task<void> VipNode::run() {
   scope.spawn(keep_order());
   scope.spawn(follow_reports());
   scope.spawn(gates_.run());
-  if (notifier_) scope.spawn(notifier_->run());
+  scope.spawn(notifier_.run());
   co_await scope.join();
 }
 
@@ -246,12 +250,16 @@ Result<agent::Explanation> VipNode::why(std::string_view, std::string_view objec
       plan_.vips, [&](const VipEntry& one) { return one.vip.address == *address; });
   if (!vip && !configured)
     return fail(Code::not_found, address->to_string() + " is no virtual IP that this node knows");
+  std::vector<std::string> sick;
+  for (const GateReport& gate : gates_.reports(*address))
+    if (gate.state != HealthGate::State::well)
+      sick.push_back(gate.name + (gate.problem.empty() ? "" : ": " + gate.problem));
   VipFacts facts{.node = plan_.node,
                  .engine_runs = engine_answers_ && report_.incarnation != 0,
                  .engine_problem = report_.problem.empty() ? problem_ : report_.problem,
                  .vip = {},
                  .report = report_,
-                 .sick_gates = gates_.sick(*address)};
+                 .sick_gates = std::move(sick)};
   if (vip) facts.vip = *vip;
   return explain_vip(facts, *address);
 }

@@ -69,7 +69,7 @@ class VipNode final : public agent::NodeFeature {
   runtime::Signal order_changed_;
   VipMetrics metrics_;
   Gates gates_;
-  std::unique_ptr<Notifier> notifier_;
+  Notifier notifier_;
 };
 
 }  // namespace fairlead::vip
