@@ -152,6 +152,7 @@ Task<void> EngineService::tell_farewells() {
 
 Task<void> EngineService::run_engine() {
   runtime::Scope scope(runtime_);
+  scope.spawn(host_->keep());
   scope.spawn(engine_->run());
   scope.spawn(tell_farewells());
   co_await scope.join();

@@ -31,6 +31,7 @@ namespace fairlead::vip {
 struct EngineHost {
   std::unique_ptr<Fence> fence;
   std::unique_ptr<Interfaces> interfaces;
+  std::function<Task<void>()> keep;  // what looks after them, until cancelled
   std::string fence_description;
 };
 

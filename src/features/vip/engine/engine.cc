@@ -240,6 +240,8 @@ void Engine::note_what_expired() {
         deadline && now < *deadline)
       continue;  // renewed in time, only this process was late
     open_until_.erase(until);
+    claimed_[claim.vip].lost = true;
+    let_go(claim.vip);
     log::warning("virtual IP lost: no majority of the peers has renewed it in time",
                  {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
     if (parts_.events) parts_.events->expired(claim);
@@ -264,20 +266,23 @@ void Engine::open_what_is_granted() {
     if (!held_.contains(claim.vip) && is_strangers(claim.vip)) continue;
     Claimed& claimed = claimed_[claim.vip];
     if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
+    const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
+    const bool granted = deadline && asked < *deadline;
+    if (claimed.lost && !granted) continue;
+    claimed.lost = false;
     std::string& at = held_[claim.vip];
     if (at != vip->second.interface) {
       at = vip->second.interface;
       parts_.interfaces.hold(claim.vip, at);
     }
-    if (const std::optional<Instant> deadline = deadline_of(claim.vip, asked))
-      open(claim, *deadline);
+    if (granted) open(claim, *deadline);
   }
 }
 
 void Engine::open(const Claim& claim, Instant deadline) {
+  const Instant now = parts_.runtime.now();
   Instant& until = open_until_[claim.vip];
   if (until == deadline) return;
-  const Instant now = parts_.runtime.now();
   const bool was_open = now < until;
   if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
     log::error("fence not opened",
@@ -286,7 +291,7 @@ void Engine::open(const Claim& claim, Instant deadline) {
   }
   until = deadline;
   unused_.erase(claim.vip);
-  if (was_open || now >= until) return;
+  if (was_open) return;
   parts_.interfaces.announce(claim.vip);
   log::info(
       "virtual IP held",

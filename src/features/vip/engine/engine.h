@@ -107,6 +107,7 @@ class Engine {
   struct Claimed {
     Epoch epoch = 0;
     Instant assigned{};
+    bool lost = false;  // the deadline passed: the address comes back with the next grant
   };
   struct Outgoing {
     std::string to;
