@@ -56,7 +56,7 @@ build_world() {
   add_port c 9
 }
 
-# start HOST [REFRESH] / tell HOST WORD…
+# start HOST [REFRESH [DEFEND]] / tell HOST WORD…
 start() {
   : >"$WORK/$1.out"
   ip netns exec "$PREFIX-$1" "$DRIVER" serve "$WORK/$1.sock" "${@:2}" >>"$WORK/$1.out" 2>>"$WORK/$1.err" &
@@ -498,7 +498,7 @@ while True:
 }
 
 build_world
-start h1
+start h1 3600000 3600000
 test_usable
 test_strangers
 test_address
