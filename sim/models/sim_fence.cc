@@ -42,6 +42,16 @@ void SimFence::shut(Gate& gate) {
   gate.deadline = {};
 }
 
+Result<> SimFence::usable(const Ip&, const std::string& interface) {
+  if (carrier_) return {};
+  return fail(Code::unavailable, "interface " + interface + " has no carrier");
+}
+
+void SimFence::set_carrier(bool on) {
+  carrier_ = on;
+  changed_.notify();
+}
+
 Result<> SimFence::watch(const Ip& vip, const std::string&) {
   gates().try_emplace(vip);
   return {};

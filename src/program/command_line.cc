@@ -93,6 +93,7 @@ void build_commands(CLI::App& app, int& exit_status) {
   add_server_command(app, exit_status);
   join::add_join_command(app, exit_status);
   add_agent_command(app, exit_status);
+  add_status_command(app, exit_status);
   add_why_command(app, exit_status);
   add_feature_commands(app, exit_status);
   lab::add_lab_command(app, exit_status);

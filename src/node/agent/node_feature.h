@@ -21,6 +21,7 @@
 //   readiness  may be asked at any time from the loop. A feature that is not ready says why in one
 //              sentence for people. It calls context.readiness_changed whenever the answer may be
 //              another.
+//   status     what `fairlead status` is to show of it, with its own names.
 //   why        answers a question about one object from what this node knows, at once and without
 //              asking anybody else (explanation.h); kinds() names the kinds it can be asked about.
 //   stop       is the cancellation of run(). What a feature made for others (interfaces, addresses)
@@ -49,6 +50,7 @@
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
+#include "foundation/wire/json.h"
 #include "node/agent/checklist.h"
 #include "node/agent/explanation.h"
 #include "node/agent/heartbeat.h"
@@ -77,7 +79,8 @@ struct NodeContext {
   runtime::Runtime& runtime;
   std::string node;
   metrics::Registry& metrics;
-  Pages& pages;
+  Pages& pages;        // for whoever may reach --metrics-listen
+  Pages& admin_pages;  // for root, on the admin socket
   ApiSide* api = nullptr;
   runtime::Processes* processes = nullptr;  // null: no programs can be run here
   std::function<void()> readiness_changed;
@@ -96,6 +99,9 @@ class NodeFeature {
   virtual Readiness readiness() const = 0;
   // What it does at present, in words and for the log; said when the agent is ready.
   virtual Summary summary() const { return {}; }
+
+  // For `fairlead status`: members that are added to the agent's own; names as in the file.
+  virtual JsonObject status() const { return {}; }
 
   // The kinds that why() can be asked about, as in `fairlead why KIND NAME`.
   virtual std::vector<std::string_view> kinds() const { return {}; }

@@ -1,4 +1,4 @@
-// `fairlead vip`: the subcommand with its own subcommands, flags and examples.
+// `fairlead vip …`, and the hidden commands by which the agent starts guard and engine.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,6 @@ class App;
 
 namespace fairlead::vip {
 
-// `exit_status` is what the process ends with once the command has run.
-void add_vip_command(CLI::App& app, int& exit_status);
+void add_vip_commands(CLI::App& app, int& exit_status);
 
 }  // namespace fairlead::vip

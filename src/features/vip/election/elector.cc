@@ -170,7 +170,6 @@ void Elector::assign(Instant now) {
 }
 
 Result<> Elector::move(Instant now, const Ip& vip, const std::string& node) {
-  if (!raft_.leads()) return fail(Code::unavailable, "this node is not the assigner");
   const PlacementView known = view(now);
   const auto at = known.nodes.find(node);
   if (at == known.nodes.end()) return fail(Code::not_found, node + " is no member");
@@ -182,6 +181,63 @@ Result<> Elector::move(Instant now, const Ip& vip, const std::string& node) {
   by_hand_[vip] = node;
   assign(now);
   return {};
+}
+
+Result<> Elector::change_members(Instant now, const Wish& wish) {
+  Settings settings = raft_.latest().settings;
+  const Member* known = settings.find(wish.node);
+  if (wish.kind == Wish::Kind::add_member) {
+    if (known && known->address != wish.address)
+      return fail(Code::invalid, wish.node + " is a member already, at " + known->address);
+    if (known) return {};
+    settings.members.push_back({.name = wish.node, .address = wish.address});
+    std::ranges::sort(settings.members);
+  } else {
+    if (!known) return {};
+    if (settings.members.size() == 1)
+      return fail(Code::invalid, "the last member cannot be removed");
+    if (wish.node == self_) {  // another one leads first, and is then told this wish
+      for (const auto& [name, peer] : peers_)
+        if (is_alive(now, name) && raft_.transfer(now, name))
+          return fail(Code::unavailable, "another member is to lead first");
+      return fail(Code::unavailable, "no other member answers");
+    }
+    std::erase_if(settings.members, [&](const Member& one) { return one.name == wish.node; });
+  }
+  return raft_.propose(now, std::move(settings));
+}
+
+std::optional<WishAnswer> Elector::grant(Instant now, const NumberedWish& one) {
+  const bool move = one.wish.kind == Wish::Kind::move;
+  const Result<> done =
+      move ? this->move(now, one.wish.vip, one.wish.node) : change_members(now, one.wish);
+  if (!move && !done && done.error().code == Code::unavailable) return std::nullopt;
+  return WishAnswer{.number = one.number, .refusal = done ? "" : done.error().message};
+}
+
+std::uint64_t Elector::wish(Instant now, Wish wish) {
+  const std::uint64_t number = wishes_.add(now, std::move(wish));
+  tell_wishes(now);
+  return number;
+}
+
+void Elector::tell_wishes(Instant now) {
+  wishes_.give_up(now);
+  const std::vector<NumberedWish> open = wishes_.open();
+  if (open.empty()) return;
+  if (raft_.leads() && led_ == raft_.term()) {
+    for (const NumberedWish& one : open)
+      if (const std::optional<WishAnswer> answer = grant(now, one)) wishes_.answered(*answer);
+  } else if (peers_.contains(raft_.leader())) {
+    to(raft_.leader()).wishes = open;
+  }
+}
+
+bool Elector::hears_majority(Instant now) const {
+  std::size_t heard = 1;
+  for (const auto& [name, peer] : peers_)
+    if (now < peer.heard + timing().lease) ++heard;
+  return 2 * heard > raft_.latest().settings.members.size();
 }
 
 void Elector::take_row(Instant now, const Assignment& row) {
@@ -249,6 +305,7 @@ void Elector::tick(Instant now) {
     beat(now);
     send_offers();
     send_assignments();
+    tell_wishes(now);
   }
 }
 
@@ -338,6 +395,11 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   }
   for (const OfferSeen& seen : message.offers_seen)
     if (from == leader_) offers_seen_[seen.vip] = seen.version;
+  if (raft_.leads() && led_ == raft_.term())
+    for (const NumberedWish& one : message.wishes)
+      if (std::optional<WishAnswer> answer = grant(now, one))
+        to(from).wish_answers.push_back(std::move(*answer));
+  for (const WishAnswer& answer : message.wish_answers) wishes_.answered(answer);
   if (!message.offers.empty()) assign(now);  // else at the next tick
 }
 

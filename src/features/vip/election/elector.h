@@ -25,6 +25,7 @@
 #include "features/vip/election/promise_book.h"
 #include "features/vip/election/raft.h"
 #include "features/vip/election/tenure.h"
+#include "features/vip/election/wishes.h"
 
 namespace fairlead::vip {
 
@@ -45,8 +46,10 @@ class Elector {
 
   // What this node could hold from now on: replaces what was offered before. `version` is ignored.
   void offer(Instant now, std::vector<Offer> offers);
-  // By hand. Fails unless this node leads.
-  Result<> move(Instant now, const Ip& vip, const std::string& to);
+  // By hand, for the assigner, wherever it is; take_answer() of the number that is returned.
+  std::uint64_t wish(Instant now, Wish wish);
+  std::optional<Result<>> take_answer(std::uint64_t number) { return wishes_.take_answer(number); }
+  bool has_answers() const { return wishes_.has_answers(); }
 
   void tick(Instant now);
   void receive(Instant now, const std::string& from, const Message& message);
@@ -63,6 +66,9 @@ class Elector {
   std::optional<Instant> deadline(const Ip& vip) const { return tenure_.deadline(vip); }
   std::vector<Claim> wanted() const { return tenure_.claims(); }
   const std::vector<Claim>& closing() const { return closing_; }
+  // A majority of the members, this node included, was heard within a lease.
+  bool hears_majority(Instant now) const;
+  bool is_alive(Instant now, const std::string& name) const;
   // As far as this node knows.
   const std::map<Ip, Row>& table() const { return table_; }
   Raft& raft() { return raft_; }
@@ -90,7 +96,11 @@ class Elector {
   void take_row(Instant now, const Assignment& row);
   void take_beat(Instant now, const std::string& from, const Message& message);
   void released(Instant now, const Ip& vip);
-  bool is_alive(Instant now, const std::string& name) const;
+  void tell_wishes(Instant now);
+  // Nothing: it is too early to say, the wish is to be told again.
+  std::optional<WishAnswer> grant(Instant now, const NumberedWish& wish);
+  Result<> move(Instant now, const Ip& vip, const std::string& to);
+  Result<> change_members(Instant now, const Wish& wish);
   PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
   const Timing& timing() const { return raft_.latest().settings.timing; }
@@ -111,6 +121,7 @@ class Elector {
   std::map<Ip, std::uint32_t> offers_seen_;
   std::map<Ip, Instant> own_healthy_since_;
   std::map<Ip, std::string> by_hand_;
+  Wishes wishes_;
   std::vector<Claim> closing_;
   std::map<Ip, std::string> refused_;  // who was told last that the VIP is promised to another
   std::map<std::string, Peer, std::less<>> peers_;

@@ -71,28 +71,77 @@ void Engine::follow_members() {
 
 void Engine::offer(std::vector<VipConfig> vips) {
   vips_.clear();
-  std::vector<Offer> offers;
   for (VipConfig& vip : vips) {
-    if (Result<> watched = parts_.fence.watch(vip.address, vip.interface); !watched) {
-      log::error("virtual IP not fenced: it is not held here",
-                 {{"vip", vip.address.to_string()}, {"error", watched.error().to_string()}});
-      continue;
-    }
-    const Result<> usable = parts_.interfaces.usable(vip.address, vip.interface);
-    offers.push_back({.vip = vip.address,
+    const Ip address = vip.address;
+    vips_[address] = std::move(vip);
+  }
+  std::erase_if(fenced_, [&](const auto& one) { return !vips_.contains(one.first); });
+  offer_what_is_usable();
+}
+
+// A VIP is fenced before anything else; that may have to wait for its interface.
+Result<> Engine::make_usable(const VipConfig& vip) {
+  std::string& fenced = fenced_[vip.address];
+  if (fenced != vip.interface) {
+    FL_CHECKED(parts_.fence.watch(vip.address, vip.interface));
+    fenced = vip.interface;
+  }
+  return parts_.interfaces.usable(vip.address, vip.interface);
+}
+
+void Engine::offer_what_is_usable() {
+  std::vector<Offer> offers;
+  std::map<Ip, std::string> problems;
+  for (const auto& [address, vip] : vips_) {
+    const Result<> usable = make_usable(vip);
+    if (!usable) problems[address] = usable.error().message;
+    if (problem(address) != (usable ? "" : problems[address]))
+      log::write(usable ? log::Level::info : log::Level::warning,
+                 usable ? "virtual IP can be held here" : "virtual IP cannot be held here",
+                 {{"vip", address.to_string()}, {"reason", problems[address]}});
+    if (fenced_[address] != vip.interface) continue;
+    offers.push_back({.vip = address,
                       .healthy = usable && vip.healthy,
                       .priority = vip.priority,
                       .options = vip.options});
-    vips_[vip.address] = std::move(vip);
   }
+  std::erase_if(problems, [](const auto& one) { return one.second.empty(); });
+  problems_ = std::move(problems);
+  if (offers == offered_) return;
+  offered_ = offers;
   elector_->offer(parts_.runtime.now(), std::move(offers));
   settle();
 }
 
-Result<> Engine::move(const Ip& vip, const std::string& to) {
-  Result<> moved = elector_->move(parts_.runtime.now(), vip, to);
+std::string Engine::problem(const Ip& vip) const {
+  const auto found = problems_.find(vip);
+  return found == problems_.end() ? "" : found->second;
+}
+
+Task<void> Engine::follow_interfaces() {
+  for (;;) {
+    offer_what_is_usable();
+    if (!co_await parts_.interfaces.changed().wait()) co_return;
+  }
+}
+
+Task<Result<>> Engine::wish(Wish wish) {
+  const std::uint64_t number = elector_->wish(parts_.runtime.now(), std::move(wish));
   settle();
-  return moved;
+  for (;;) {
+    if (std::optional<Result<>> answer = elector_->take_answer(number)) co_return *answer;
+    FL_CO_CHECKED(co_await wish_answered_.wait());
+  }
+}
+
+std::vector<Engine::Farewell> Engine::farewells() const {
+  std::vector<Farewell> all;
+  for (const auto& [name, at] : addresses_) {
+    if (name == options_.node) continue;
+    if (std::optional<std::string> bytes = sessions_.farewell(name, elector_->farewell()))
+      all.push_back({at, std::move(*bytes)});
+  }
+  return all;
 }
 
 bool Engine::holds(const Ip& vip) const {
@@ -103,9 +152,15 @@ bool Engine::holds(const Ip& vip) const {
 // Fences first: what is told to others must be true already.
 void Engine::settle() {
   close_what_moved();
+  note_what_expired();
   open_what_is_granted();
   send_messages();
   if (elector_->raft().latest().version != members_) follow_members();
+  if (sessions_.changes() != sessions_seen_) {
+    sessions_seen_ = sessions_.changes();
+    farewells_changed_.notify();
+  }
+  if (elector_->has_answers()) wish_answered_.notify();
   time_changed_.notify();
   to_write_.notify();
 }
@@ -122,54 +177,83 @@ void Engine::close_what_moved() {
       continue;
     }
     open_until_.erase(claim.vip);
-    if (const auto held = held_.find(claim.vip); held != held_.end()) {
-      let_go(claim.vip, held->second);
-      held_.erase(held);
-    }
+    let_go(claim.vip);
+    claimed_.erase(claim.vip);
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
-    closing_.push_back(
-        {parts_.runtime.now() + elector_->raft().latest().settings.timing.margin, claim});
+    if (parts_.events) parts_.events->given_up(claim);
+    closing_.push_back({parts_.runtime.now() + timing().margin, claim});
   }
 }
 
-// An address that stays is fenced: nobody hears of it.
-void Engine::let_go(const Ip& vip, const std::string& interface) {
-  if (Result<> gone = parts_.interfaces.let_go(vip, interface); !gone)
-    log::warning("address not removed",
-                 {{"vip", vip.to_string()}, {"error", gone.error().to_string()}});
+// An address that stays for a while is fenced: nobody hears of it.
+void Engine::let_go(const Ip& vip) {
+  if (held_.erase(vip) > 0) parts_.interfaces.let_go(vip);
+}
+
+void Engine::note_what_expired() {
+  const Instant now = parts_.runtime.now();
+  for (const Claim& claim : elector_->wanted()) {
+    const auto until = open_until_.find(claim.vip);
+    if (until == open_until_.end() || now < until->second) continue;
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, now);
+        deadline && now < *deadline)
+      continue;  // renewed in time, only this process was late
+    open_until_.erase(until);
+    log::warning("virtual IP lost: no majority of the peers has renewed it in time",
+                 {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
+    if (parts_.events) parts_.events->expired(claim);
+  }
+}
+
+// By the majority's grant; without a majority, if so configured, by this node's own word.
+std::optional<Instant> Engine::deadline_of(const Ip& vip, Instant now) const {
+  std::optional<Instant> deadline = elector_->deadline(vip);
+  if (!options_.keep_without_quorum || !open_until_.contains(vip) ||
+      (deadline && now < *deadline) || elector_->hears_majority(now))
+    return deadline;
+  return now + timing().lease;
 }
 
 void Engine::open_what_is_granted() {
   if (retired_) return;
+  const Instant asked = parts_.runtime.now();
   for (const Claim& claim : elector_->wanted()) {
     const auto vip = vips_.find(claim.vip);
-    if (vip == vips_.end()) continue;
-    const std::string& interface = vip->second.interface;
-    if (!held_.contains(claim.vip)) {
-      if (Result<> held = parts_.interfaces.hold(claim.vip, interface); !held) {
-        log::warning("address not added",
-                     {{"vip", claim.vip.to_string()}, {"error", held.error().to_string()}});
-        continue;
-      }
-      held_[claim.vip] = interface;
+    if (vip == vips_.end() || fenced_[claim.vip] != vip->second.interface) continue;
+    Claimed& claimed = claimed_[claim.vip];
+    if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
+    std::string& at = held_[claim.vip];
+    if (at != vip->second.interface) {
+      at = vip->second.interface;
+      parts_.interfaces.hold(claim.vip, at);
     }
-    const std::optional<Instant> deadline = elector_->deadline(claim.vip);
-    if (!deadline) continue;
-    Instant& until = open_until_[claim.vip];
-    if (until == *deadline) continue;
-    const Instant now = parts_.runtime.now();
-    const bool was_open = now < until;
-    if (Result<> opened = parts_.fence.open_until(claim.vip, *deadline); !opened) {
-      log::error("fence not opened",
-                 {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
-      continue;
-    }
-    until = *deadline;
-    if (was_open || now >= until) continue;
-    parts_.interfaces.announce(claim.vip, interface);
-    log::info("virtual IP held",
-              {{"vip", claim.vip.to_string()}, {"interface", interface}, {"epoch", claim.epoch}});
+    if (const std::optional<Instant> deadline = deadline_of(claim.vip, asked))
+      open(claim, *deadline);
   }
+}
+
+void Engine::open(const Claim& claim, Instant deadline) {
+  Instant& until = open_until_[claim.vip];
+  if (until == deadline) return;
+  const Instant now = parts_.runtime.now();
+  const bool was_open = now < until;
+  if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
+    log::error("fence not opened",
+               {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
+    return;
+  }
+  until = deadline;
+  if (was_open || now >= until) return;
+  parts_.interfaces.announce(claim.vip);
+  log::info(
+      "virtual IP held",
+      {{"vip", claim.vip.to_string()}, {"interface", held_.at(claim.vip)}, {"epoch", claim.epoch}});
+  if (parts_.events)
+    parts_.events->held({.claim = claim,
+                         .interface = held_.at(claim.vip),
+                         .assigned = claimed_[claim.vip].assigned,
+                         .granted = now,
+                         .announced = parts_.runtime.now()});
 }
 
 void Engine::send_messages() {
@@ -263,15 +347,11 @@ Task<void> Engine::retire() {
   retired_ = true;
   parts_.fence.close_all();
   open_until_.clear();
-  for (const auto& [vip, interface] : held_) let_go(vip, interface);
-  held_.clear();
-  const Duration margin = elector_->raft().latest().settings.timing.margin;
-  if (!co_await runtime::sleep(parts_.runtime, margin)) co_return;
-  for (const auto& [name, at] : addresses_) {
-    if (name == options_.node) continue;
-    if (const auto bytes = sessions_.farewell(name, elector_->farewell()))
-      (void)co_await socket_->send(at, *bytes);
-  }
+  while (!held_.empty()) let_go(Ip(held_.begin()->first));
+  if (!co_await runtime::sleep(parts_.runtime, timing().margin)) co_return;
+  for (const Farewell& farewell : farewells())
+    (void)co_await socket_->send(farewell.to, farewell.bytes);
+  co_await parts_.interfaces.settled();
 }
 
 Task<void> Engine::run() {
@@ -280,6 +360,7 @@ Task<void> Engine::run() {
   scope.spawn(send());
   scope.spawn(keep_time());
   scope.spawn(keep_state());
+  scope.spawn(follow_interfaces());
   co_await scope.join();
 }
 

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "features/vip/election/elector.h"
+#include "features/vip/engine/engine_events.h"
 #include "features/vip/engine/interfaces.h"
 #include "features/vip/engine/state_file.h"
 #include "features/vip/fence/fence.h"
@@ -38,6 +39,9 @@ struct EngineOptions {
   std::string state;                  // file
   std::optional<std::string> secret;  // nothing: peers are not authenticated
   Settings settings;                  // of the first start; later the state's count
+  // A node that cannot reach a majority goes on holding what it held. Gives up the promise that no
+  // two hosts answer.
+  bool keep_without_quorum = false;
 };
 
 // A VIP of this node's configuration.
@@ -55,13 +59,21 @@ class Engine {
     runtime::Runtime& runtime;
     Fence& fence;
     Interfaces& interfaces;
+    EngineEvents* events = nullptr;  // may be null
+  };
+  // A datagram for a peer.
+  struct Farewell {
+    runtime::Endpoint to;
+    std::string bytes;
   };
   // Reads or begins the state, binds the socket. Fails naming the file or the address.
   static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
 
   // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
-  // interface is not usable is offered as not healthy.
+  // interface is not usable is offered as not healthy. run() looks again when interfaces change.
   void offer(std::vector<VipConfig> vips);
+  // Why the VIP cannot be held here; empty: it can.
+  std::string problem(const Ip& vip) const;
 
   // Until cancelled.
   Task<void> run();
@@ -69,7 +81,18 @@ class Engine {
   // need not wait for the lease. Nothing is held from then on.
   Task<void> retire();
 
-  Result<> move(const Ip& vip, const std::string& to);
+  // By hand, done by the assigner, wherever it is. Fails with what it says, or with unavailable if
+  // no assigner answers in time.
+  Task<Result<>> wish(Wish wish);
+
+  // What the guard is to send when this engine has ended without retire(), after it has closed the
+  // fence and waited the margin: peers need not wait for the lease. Other ones are valid whenever
+  // farewells_changed() is notified.
+  std::vector<Farewell> farewells() const;
+  runtime::Signal& farewells_changed() { return farewells_changed_; }
+  Duration margin() const { return timing().margin; }
+
+  const std::map<Ip, VipConfig>& vips() const { return vips_; }
   const Elector& elector() const { return *elector_; }
   bool holds(const Ip& vip) const;
   bool authenticated() const { return sessions_.authenticated(); }
@@ -78,6 +101,10 @@ class Engine {
   struct Closing {
     Instant due;
     Claim claim;
+  };
+  struct Claimed {
+    Epoch epoch = 0;
+    Instant assigned{};
   };
   struct Outgoing {
     std::string to;
@@ -90,7 +117,14 @@ class Engine {
   void settle();
   void close_what_moved();
   void open_what_is_granted();
-  void let_go(const Ip& vip, const std::string& interface);
+  void open(const Claim& claim, Instant deadline);
+  // The offers as the interfaces are now, to the peers if they differ from what they know.
+  void offer_what_is_usable();
+  Result<> make_usable(const VipConfig& vip);
+  void let_go(const Ip& vip);
+  void note_what_expired();
+  std::optional<Instant> deadline_of(const Ip& vip, Instant now) const;
+  const Timing& timing() const { return elector_->raft().latest().settings.timing; }
   void send_messages();
   void follow_members();
   void queue(const std::string& to, std::string bytes);
@@ -99,6 +133,7 @@ class Engine {
   Task<void> send();
   Task<void> keep_time();
   Task<void> keep_state();
+  Task<void> follow_interfaces();
 
   Parts parts_;
   EngineOptions options_;
@@ -109,12 +144,17 @@ class Engine {
   Version members_;
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::map<Ip, VipConfig> vips_;
+  std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
+  std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
+  std::vector<Offer> offered_;
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
+  std::map<Ip, Claimed> claimed_;     // what is wanted, and how far it came
   std::vector<Closing> closing_;
   std::deque<Outgoing> outgoing_;
   bool retired_ = false;
-  runtime::Signal to_send_, time_changed_, to_write_;
+  std::uint64_t sessions_seen_ = 0;
+  runtime::Signal to_send_, time_changed_, to_write_, wish_answered_, farewells_changed_;
 };
 
 }  // namespace fairlead::vip
