@@ -79,8 +79,8 @@ guard_of() { pgrep -f "vip-guard --state $WORK/state-$1" | head -n 1; }
 holder() {
   local host
   for host in "${HOSTS[@]}"; do
-    status "$host" 2>/dev/null | jq -e --arg vip "${1:-$VIP}" '.virtualIPs[] | select(.address == $vip and .here)' \
-      >/dev/null 2>&1 && echo "$host"
+    if status "$host" 2>/dev/null | jq -e --arg vip "${1:-$VIP}" '.virtualIPs[] | select(.address == $vip and .here)' \
+      >/dev/null 2>&1; then echo "$host"; fi
   done | paste -sd ' '
 }
 one_holder() { [ "$(holder "${1:-$VIP}" | wc -w)" -eq 1 ]; }

@@ -47,6 +47,11 @@ Result<> SimFence::usable(const Ip&, const std::string& interface) {
   return fail(Code::unavailable, "interface " + interface + " has no carrier");
 }
 
+std::optional<Mac> SimFence::rival(const Ip&) {
+  if (stranger_) return Mac({2, 0, 0, 0, 0, 0x66});
+  return std::nullopt;
+}
+
 void SimFence::set_carrier(bool on) {
   carrier_ = on;
   changed_.notify();

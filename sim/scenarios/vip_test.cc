@@ -156,6 +156,32 @@ TEST(VirtualIps, MovesOffADeadInterface) {
   log::set_level(log::Level::info);
 }
 
+// A VIP that a machine outside the election has is not taken, until that has gone; once a member
+// has held it, nothing of that kind holds up a failover.
+Result<> respect_strangers(World& world) {
+  Random random = world.random_stream("site");
+  Site& site = build_site(world, random);
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(true);
+  world.run_for(5s);
+  const Ip vip = addresses().front();
+  if (!holders_of(site, vip).empty()) return fail(Code::internal, "it was taken from a stranger");
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(false);
+  world.run_for(2s);
+  const std::vector<std::string> before = holders_of(site, vip);
+  if (before.size() != 1) return fail(Code::internal, "nobody took it when it was free");
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(true);
+  world.machine(before.front()).crash();
+  world.run_for(2s);
+  if (holders_of(site, vip).size() != 1) return fail(Code::internal, "no failover");
+  return {};
+}
+
+TEST(VirtualIps, AreNotTakenFromStrangers) {
+  log::set_level(log::Level::error);
+  EXPECT_TRUE(run_seeds({.count = 20, .repeat = 2}, respect_strangers));
+  log::set_level(log::Level::info);
+}
+
 TEST(VirtualIps, NeverTwoHolders) {
   log::set_level(log::Level::error);
   EXPECT_TRUE(run_seeds({.count = 100, .cost = 2, .repeat = 5}, hold_through_faults));

@@ -43,8 +43,10 @@ stop_engine() {
 }
 cut_peers() {  # the clients still reach it
   in_ns "$1" nft -f - <<N
-table inet cut { chain out { type filter hook output priority 0; udp dport 10000 drop; }
-                 chain in { type filter hook input priority 0; udp dport 10000 drop; } }
+table inet cut {
+  chain out { type filter hook output priority 0; udp dport 10000 drop; }
+  chain in { type filter hook input priority 0; udp dport 10000 drop; }
+}
 N
   sleep 2
   in_ns "$1" nft delete table inet cut
@@ -82,6 +84,7 @@ for fault in $FAULTS; do
     capture "$dir"
     traffic "$dir"
     sleep 0.3
+    [ -z "${TRACE:-}" ] || echo "$(date -u +%H:%M:%S.%3N) $fault of $holder, leader $(leader)"
     "$fault" "$holder"
     for vip in $VIP $VIP6; do wait_until 20 "a holder of $vip after $fault" one_holder "$vip"; done
     sleep 0.3
@@ -92,6 +95,7 @@ for fault in $FAULTS; do
     CHECKS=$((CHECKS + 1))
     echo "$fault of $holder: gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6," \
       "$(jq -c '[.[].runs]' <<<"$verdict")"
+    [ -z "${TRACE:-}" ] || { grep -h "virtual IP" "$WORK"/agent-*.err | sort | tail -n 8; jq -c .gaps "$dir/ask-$VIP"; }
     rm -r "$dir"
   done
 done

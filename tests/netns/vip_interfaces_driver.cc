@@ -7,10 +7,14 @@
 //   vip_interfaces_driver ask SOCKET WORD…         tells a serving one something, prints its
 //   answer:
 //     usable VIP INTERFACE    "usable", or why not
+//     fence VIP INTERFACE     fences it (closed)
+//     rival VIP               who else answers for it, or "none"
 //     hold VIP INTERFACE      fences it (closed) and adds the address
 //     open VIP                opens the fence for an hour and announces it
 //     close VIP               closes the fence
 //     drop VIP                closes the fence and lets go of the address
+//     leave VIP               the same in order: what still arrives is sent on to the next holder
+//     relayed                 how many frames were
 //     report                  a line for each VIP that is held
 //     news                    how often interfaces changed
 //     retire                  drops everything and ends when the addresses are gone
@@ -68,10 +72,18 @@ Result<std::string> carry_out(Host& host, const Words& words) {
   const std::string& verb = words.at(0);
   if (verb == "report") return say_report(host);
   if (verb == "news") return std::to_string(host.news);
+  if (verb == "relayed") return std::to_string(host.interfaces->relayed().frames);
   FL_TRY(const Ip vip, Ip::parse(words.at(1)));
   if (verb == "usable") {
     const Result<> usable = host.interfaces->usable(vip, words.at(2));
     return usable ? std::string("usable") : usable.error().message;
+  }
+  if (verb == "fence") {
+    FL_CHECKED(host.fence->watch(vip, words.at(2)));
+  }
+  if (verb == "rival") {
+    const std::optional<Mac> rival = host.interfaces->rival(vip);
+    return rival ? rival->to_string() : "none";
   }
   if (verb == "hold") {
     FL_CHECKED(host.fence->watch(vip, words.at(2)));
@@ -81,10 +93,11 @@ Result<std::string> carry_out(Host& host, const Words& words) {
     FL_CHECKED(host.fence->open_until(vip, host.runtime.now() + 1h));
     host.interfaces->announce(vip);
   }
-  if (verb == "close" || verb == "drop") {
+  if (verb == "leave") host.interfaces->leaving(vip);
+  if (verb == "close" || verb == "drop" || verb == "leave") {
     FL_CHECKED(host.fence->close(vip));
   }
-  if (verb == "drop") host.interfaces->let_go(vip);
+  if (verb == "drop" || verb == "leave") host.interfaces->let_go(vip);
   return std::string("done");
 }
 

@@ -5,8 +5,8 @@
 
 Each file has what one host sent into its port of the switch. An answer is an ARP or neighbour claim for the VIP, or an IP
 packet with it as source. The answers of all hosts, in the order of time, fall into runs of one host each. A host that
-rightly takes the VIP first announces it (gratuitous ARP, unsolicited advertisement); so a run that does not begin with an
-announcement is a host that went on answering beside another.
+rightly takes the VIP announces it at once (gratuitous ARP, unsolicited advertisement); so a run without an announcement
+in its first 20 ms is a host that went on answering beside another.
 
 Prints what it saw as JSON; ends with 1 if two answered at once, with 3 if it saw nothing to judge.
 """
@@ -59,15 +59,17 @@ def answer(frame):
 
 def judge(vip, answers):
     """`answers` are (time, host, is an announcement), in the order of time."""
-    runs, faults = [], []
+    runs = []
     for time, host, announced in answers:
         if not runs or runs[-1]["host"] != host:
-            if runs and not announced:
-                faults.append({"at": time, "host": host, "beside": runs[-1]["host"],
-                               "after": time - runs[-1]["last"]})
-            runs.append({"host": host, "first": time, "last": time, "answers": 0})
-        runs[-1]["last"] = time
-        runs[-1]["answers"] += 1
+            runs.append({"host": host, "first": time, "last": time, "answers": 0, "announced": False})
+        run = runs[-1]
+        run["last"] = time
+        run["answers"] += 1
+        run["announced"] |= announced and time - run["first"] <= 20 * 10**6
+    faults = [{"at": run["first"], "host": run["host"], "answers": run["answers"], "beside": before["host"],
+               "after": run["first"] - before["last"]}
+              for before, run in zip(runs, runs[1:]) if not run["announced"]]
     return {"vip": vip, "answers": len(answers), "hosts": sorted({a[1] for a in answers}),
             "runs": [[run["host"], run["answers"]] for run in runs][-20:], "changes": max(0, len(runs) - 1),
             "last": runs[-1]["host"] if runs else "", "two": len(faults), "faults": faults[:5]}

@@ -11,8 +11,10 @@ namespace fairlead::runtime {
 
 class FrameSender {
  public:
+  // Frames as they are on the wire, or as FrameTap gives them: preceded by a virtio_net_hdr.
+  enum class Form { plain, tapped };
   // For interfaces of the calling thread's network namespace.
-  static Result<FrameSender> open();
+  static Result<FrameSender> open(Form form = Form::plain);
   FrameSender(FrameSender&& other) noexcept;
   FrameSender& operator=(FrameSender&&) = delete;
   ~FrameSender();
@@ -21,8 +23,9 @@ class FrameSender {
   Result<> send(std::uint32_t ifindex, std::string_view frame);
 
  private:
-  explicit FrameSender(int fd) : fd_(fd) {}
+  FrameSender(int fd, Form form) : fd_(fd), form_(form) {}
   int fd_;
+  Form form_;
 };
 
 }  // namespace fairlead::runtime

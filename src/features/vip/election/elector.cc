@@ -41,12 +41,14 @@ void Elector::follow_leader(Instant now) {
     leader_ = raft_.leader();
     offers_seen_.clear();
     send_offers();
+    beat_due_ = now;  // it is told what this node holds
   }
   if (!raft_.leads() || led_ == raft_.term()) return;
   led_ = table_term_ = raft_.term();
   counter_ = 0;
   for (auto& [name, peer] : peers_) peer.seen.clear();
   // What the holders claim is heard first: a renewal interval, and as much for what is late.
+  led_since_ = now;
   assigns_from_ = now + 2 * timing().renew;
 }
 
@@ -155,14 +157,28 @@ PlacementView Elector::view(Instant now) const {
   return view;
 }
 
+bool Elector::knows_the_holders(Instant now) const {
+  return now >= assigns_from_ || std::ranges::all_of(peers_, [&](const auto& peer) {
+           const Peer& one = peer.second;
+           const bool told = one.beat >= led_since_ && one.offers.size() >= one.to_offer;
+           return told || (one.incarnation != 0 && one.incarnation == one.gone);
+         });
+}
+
 void Elector::assign(Instant now) {
-  if (!raft_.leads() || led_ != raft_.term() || now < assigns_from_) return;
+  if (!raft_.leads() || led_ != raft_.term() || !knows_the_holders(now)) return;
   const PlacementView known = view(now);
   std::vector<Assignment> rows;
   const auto next = [this] {
     return make_epoch(static_cast<std::uint32_t>(raft_.term()), ++counter_);
   };
-  for (const Move& move : place(known, now)) rows.push_back({move.vip, move.to, next()});
+  for (const Move& move : place(known, now)) {
+    rows.push_back({move.vip, move.to, next()});
+    // A node that failed is not asked for any more.
+    if (const auto hand = by_hand_.find(move.vip);
+        hand != by_hand_.end() && hand->second != move.to)
+      by_hand_.erase(hand);
+  }
   for (const auto& [vip, row] : table_)  // nobody offers it any more
     if (!row.node.empty() && !known.vips.contains(vip)) rows.push_back({vip, {}, next()});
   for (const Assignment& row : rows) take_row(now, row);
@@ -259,7 +275,8 @@ void Elector::take_row(Instant now, const Assignment& row) {
 
 void Elector::beat(Instant now) {
   beat_due_ = now + timing().renew;
-  for (const Beat& page : tenure_.beat(now)) {
+  for (Beat& page : tenure_.beat(now)) {
+    page.offers = static_cast<std::uint32_t>(offers_.size());
     for (const auto& [name, peer] : peers_)
       pages_.push_back({name, {.incarnation = incarnation_, .beat = page}});
     std::vector<Verdict> own;
@@ -322,6 +339,8 @@ void Elector::written(Instant now, std::uint64_t number) {
 
 void Elector::take_beat(Instant now, const std::string& from, const Message& message) {
   const Beat& beat = *message.beat;
+  if (!beat.more) peers_.at(from).beat = now;
+  peers_.at(from).to_offer = beat.offers;
   BeatAnswer answer{.sequence = beat.sequence, .verdicts = {}};
   const bool stale_members = beat.members < raft_.latest().version;
   for (const Claim& claim : beat.claims) {
@@ -375,6 +394,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   }
   if (message.claim_again) beat_due_ = now;
   if (message.beat) take_beat(now, from, message);
+  if (message.beat && now < assigns_from_) assign(now);
   if (message.answer) {
     tenure_.answered(from, message.answer->sequence, message.answer->verdicts);
     for (const Verdict& verdict : message.answer->verdicts)

@@ -79,6 +79,8 @@ class Elector {
  private:
   struct Peer {
     Instant heard{};
+    Instant beat{};              // heard last
+    std::uint32_t to_offer = 0;  // VIPs, as it said then
     std::uint64_t incarnation = 0;
     std::uint64_t gone = 0;    // the incarnation that released everything last
     std::map<Ip, Epoch> seen;  // assignments that it has
@@ -92,6 +94,7 @@ class Elector {
   void send_assignments();
   void send_offers();
   void assign(Instant now);
+  bool knows_the_holders(Instant now) const;
   void take_offer(Instant now, Peer& peer, const Offer& offer);
   void take_row(Instant now, const Assignment& row);
   void take_beat(Instant now, const std::string& from, const Message& message);
@@ -113,7 +116,8 @@ class Elector {
   Version settings_;       // that book and tenure follow
   std::uint64_t led_ = 0;  // the term in which this node took up assigning
   std::string leader_;     // that the offers were sent to
-  Instant assigns_from_{};
+  Instant led_since_{};
+  Instant assigns_from_{};     // or earlier, when all that live have told what they hold
   std::uint32_t counter_ = 0;  // of epochs in this term
   std::map<Ip, Row> table_;
   std::uint64_t table_term_ = 0;  // of the assigner whose rows were taken

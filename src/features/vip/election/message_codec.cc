@@ -156,6 +156,8 @@ class Decoder {
       if (in.field() == 2) beat.members = version(in.bytes());
       if (in.field() == 3) beat.lease = time(in.signed_number());
       if (in.field() == 4) item(beat.claims, in.bytes(), [this](auto b) { return claim(b); });
+      if (in.field() == 5) beat.more = in.boolean();
+      if (in.field() == 6) beat.offers = static_cast<std::uint32_t>(in.number());
     });
     return beat;
   }
@@ -304,6 +306,8 @@ void write(ProtoWriter& out, const Beat& beat) {
   out.message(2, [&](ProtoWriter& w) { write(w, beat.members); });
   out.signed_number(3, beat.lease.count());
   for (const Claim& claim : beat.claims) out.message(4, [&](ProtoWriter& w) { write(w, claim); });
+  out.boolean(5, beat.more);
+  out.number(6, beat.offers);
 }
 
 void write(ProtoWriter& out, const BeatAnswer& answer) {

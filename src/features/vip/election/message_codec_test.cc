@@ -83,7 +83,12 @@ TEST(MessageCodec, WhatIsOutOfRangeIsRefused) {
 
 TEST(MessageCodec, AHeartbeatOfAPageFitsADatagram) {
   Message message;
-  message.beat = Beat{.sequence = ~0ull, .members = {~0ull, ~0ull}, .lease = 60s, .claims = {}};
+  message.beat = Beat{.sequence = ~0ull,
+                      .members = {~0ull, ~0ull},
+                      .lease = 60s,
+                      .claims = {},
+                      .more = true,
+                      .offers = 500};
   for (std::uint32_t i = 0; i < 64; ++i)
     message.beat->claims.push_back({Ip::v4(0x0a000000 + i), make_epoch(1'000'000, i)});
   EXPECT_LE(encode(message).size(), 1'400u);

@@ -70,9 +70,10 @@ void Engine::follow_members() {
 }
 
 void Engine::offer(std::vector<VipConfig> vips) {
-  vips_.clear();
+  const std::map<Ip, VipConfig> offered_before = std::exchange(vips_, {});
   for (VipConfig& vip : vips) {
     const Ip address = vip.address;
+    if (!offered_before.contains(address)) unused_.insert(address);
     vips_[address] = std::move(vip);
   }
   std::erase_if(fenced_, [&](const auto& one) { return !vips_.contains(one.first); });
@@ -94,8 +95,9 @@ void Engine::offer_what_is_usable() {
   std::map<Ip, std::string> problems;
   for (const auto& [address, vip] : vips_) {
     const Result<> usable = make_usable(vip);
-    if (!usable) problems[address] = usable.error().message;
-    if (problem(address) != (usable ? "" : problems[address]))
+    problems[address] = usable ? "" : usable.error().message;
+    const auto before = problems_.find(address);
+    if ((before == problems_.end() ? "" : before->second) != problems[address])
       log::write(usable ? log::Level::info : log::Level::warning,
                  usable ? "virtual IP can be held here" : "virtual IP cannot be held here",
                  {{"vip", address.to_string()}, {"reason", problems[address]}});
@@ -114,13 +116,50 @@ void Engine::offer_what_is_usable() {
 }
 
 std::string Engine::problem(const Ip& vip) const {
+  if (const auto rival = strangers_.find(vip); rival != strangers_.end())
+    return vip.to_string() + " is in use by another machine: " + rival->second.to_string();
   const auto found = problems_.find(vip);
   return found == problems_.end() ? "" : found->second;
+}
+
+void Engine::note_what_is_used() {
+  std::erase_if(unused_, [this](const Ip& vip) {
+    const auto row = elector_->table().find(vip);
+    return row != elector_->table().end() && !row->second.node.empty() &&
+           row->second.node != options_.node;
+  });
+}
+
+bool Engine::is_strangers(const Ip& vip) {
+  const std::optional<Mac> rival =
+      unused_.contains(vip) ? parts_.interfaces.rival(vip) : std::nullopt;
+  if (!rival) {
+    strangers_.erase(vip);
+    return false;
+  }
+  if (strangers_.insert_or_assign(vip, *rival).second)
+    log::warning("virtual IP is in use by another machine: it is not held",
+                 {{"vip", vip.to_string()}, {"mac", rival->to_string()}});
+  return true;
+}
+
+// VIPs of an earlier configuration or process. One whose address is here stays fenced.
+void Engine::forget_what_is_left_over() {
+  const Result<std::vector<FencedVip>> fenced = parts_.fence.list();
+  if (!fenced) return;
+  for (const FencedVip& one : *fenced) {
+    const bool in_use = vips_.contains(one.vip) || held_.contains(one.vip) ||
+                        open_until_.contains(one.vip) || !parts_.interfaces.absent(one.vip);
+    if (in_use) continue;
+    if (parts_.fence.forget(one.vip))
+      log::info("virtual IP no longer fenced", {{"vip", one.vip.to_string()}});
+  }
 }
 
 Task<void> Engine::follow_interfaces() {
   for (;;) {
     offer_what_is_usable();
+    forget_what_is_left_over();
     if (!co_await parts_.interfaces.changed().wait()) co_return;
   }
 }
@@ -151,6 +190,7 @@ bool Engine::holds(const Ip& vip) const {
 
 // Fences first: what is told to others must be true already.
 void Engine::settle() {
+  note_what_is_used();
   close_what_moved();
   note_what_expired();
   open_what_is_granted();
@@ -170,6 +210,7 @@ void Engine::close_what_moved() {
     const bool begun =
         std::ranges::any_of(closing_, [&](const Closing& one) { return one.claim == claim; });
     if (begun) continue;
+    if (holds(claim.vip)) parts_.interfaces.leaving(claim.vip);
     if (Result<> closed = parts_.fence.close(claim.vip); !closed) {
       // Not told to the peers: they wait until the lease has ended.
       log::error("fence not closed",
@@ -199,6 +240,8 @@ void Engine::note_what_expired() {
         deadline && now < *deadline)
       continue;  // renewed in time, only this process was late
     open_until_.erase(until);
+    claimed_[claim.vip].lost = true;
+    let_go(claim.vip);
     log::warning("virtual IP lost: no majority of the peers has renewed it in time",
                  {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
     if (parts_.events) parts_.events->expired(claim);
@@ -220,22 +263,26 @@ void Engine::open_what_is_granted() {
   for (const Claim& claim : elector_->wanted()) {
     const auto vip = vips_.find(claim.vip);
     if (vip == vips_.end() || fenced_[claim.vip] != vip->second.interface) continue;
+    if (!held_.contains(claim.vip) && is_strangers(claim.vip)) continue;
     Claimed& claimed = claimed_[claim.vip];
     if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
+    const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
+    const bool granted = deadline && asked < *deadline;
+    if (claimed.lost && !granted) continue;
+    claimed.lost = false;
     std::string& at = held_[claim.vip];
     if (at != vip->second.interface) {
       at = vip->second.interface;
       parts_.interfaces.hold(claim.vip, at);
     }
-    if (const std::optional<Instant> deadline = deadline_of(claim.vip, asked))
-      open(claim, *deadline);
+    if (granted) open(claim, *deadline);
   }
 }
 
 void Engine::open(const Claim& claim, Instant deadline) {
+  const Instant now = parts_.runtime.now();
   Instant& until = open_until_[claim.vip];
   if (until == deadline) return;
-  const Instant now = parts_.runtime.now();
   const bool was_open = now < until;
   if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
     log::error("fence not opened",
@@ -243,7 +290,8 @@ void Engine::open(const Claim& claim, Instant deadline) {
     return;
   }
   until = deadline;
-  if (was_open || now >= until) return;
+  unused_.erase(claim.vip);
+  if (was_open) return;
   parts_.interfaces.announce(claim.vip);
   log::info(
       "virtual IP held",
@@ -345,6 +393,8 @@ Task<void> Engine::keep_state() {
 
 Task<void> Engine::retire() {
   retired_ = true;
+  for (const auto& [vip, interface] : held_)
+    if (holds(vip)) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();
   open_until_.clear();
   while (!held_.empty()) let_go(Ip(held_.begin()->first));

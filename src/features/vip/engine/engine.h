@@ -8,6 +8,7 @@
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
 //   - The fence is opened before the neighbours are told, and closed before the peers are told.
+//   - What still arrives for a VIP that is given up is kept for its successor before it is closed.
 //   - A heartbeat's time is read before it is sealed; the fence gets the absolute deadline.
 //   - A release is sent the margin after the fence was closed.
 //
@@ -19,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -105,6 +107,7 @@ class Engine {
   struct Claimed {
     Epoch epoch = 0;
     Instant assigned{};
+    bool lost = false;  // the deadline passed: the address comes back with the next grant
   };
   struct Outgoing {
     std::string to;
@@ -121,6 +124,11 @@ class Engine {
   // The offers as the interfaces are now, to the peers if they differ from what they know.
   void offer_what_is_usable();
   Result<> make_usable(const VipConfig& vip);
+  // Nobody of the members has held the VIP yet, as far as this engine knows, and somebody answers
+  // for it.
+  bool is_strangers(const Ip& vip);
+  void note_what_is_used();
+  void forget_what_is_left_over();
   void let_go(const Ip& vip);
   void note_what_expired();
   std::optional<Instant> deadline_of(const Ip& vip, Instant now) const;
@@ -147,6 +155,8 @@ class Engine {
   std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
   std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
   std::vector<Offer> offered_;
+  std::set<Ip> unused_;               // VIPs that no member had since this engine was begun
+  std::map<Ip, Mac> strangers_;       // whom VIPs belong to that are therefore not held
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
   std::map<Ip, Claimed> claimed_;     // what is wanted, and how far it came

@@ -104,7 +104,8 @@ int run_engine(const EngineProcessOptions& options) {
     log::error("engine of virtual IPs not started", {{"error", lock.error().message}});
     return 1;
   }
-  runtime::EpollRuntime runtime({.blocking_threads = 1});
+  // The disk, addresses and the fence each have a thread: none waits for another that hangs.
+  runtime::EpollRuntime runtime({.blocking_threads = 4});
   // SIGINT of a terminal is for the agent, which then ends this process.
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE}); !caught) {
     log::error("engine of virtual IPs not started", {{"error", caught.error().to_string()}});

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace fairlead::vip {
@@ -65,6 +66,12 @@ bool GuardHandle::ended() {
   if (ended == 0) return false;
   guard_ = -1;
   return true;
+}
+
+void GuardHandle::wait(Duration limit) {
+  constexpr Duration kLookAgain = 5ms;
+  for (Duration waited{}; !ended() && waited < limit; waited += kLookAgain)
+    std::this_thread::sleep_for(kLookAgain);
 }
 
 }  // namespace fairlead::vip

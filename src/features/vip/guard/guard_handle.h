@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "foundation/base/result.h"
+#include "foundation/runtime/time.h"
 
 namespace fairlead::vip {
 
@@ -24,6 +25,8 @@ class GuardHandle {
   void close();
   // True once it has ended; never waits.
   bool ended();
+  // Blocks until it has, or for so long.
+  void wait(Duration limit);
 
  private:
   GuardHandle(pid_t guard, int lifeline) : guard_(guard), lifeline_(lifeline) {}

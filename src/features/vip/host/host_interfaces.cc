@@ -18,7 +18,11 @@ constexpr Duration kAskRoutes = 1s;
 constexpr Duration kBetweenChanges = 100ms;  // of the same kind to the same address
 constexpr Duration kAfterFailure = 1s;
 constexpr Duration kHoldsBack = 10s;  // a VIP whose address could not be added
+constexpr Duration kAskAgain = 1s;    // whether somebody has a VIP
+constexpr Duration kAnswers = 300ms;
 constexpr Duration kLongWait = 1h;
+constexpr Duration kSettles = 5s;
+constexpr std::size_t kMostRelays = 32;  // at a time
 
 }  // namespace
 
@@ -26,8 +30,10 @@ Result<std::unique_ptr<HostInterfaces>> HostInterfaces::open(runtime::EpollRunti
                                                              KernelFence* fence,
                                                              HostOptions options) {
   FL_TRY(runtime::FrameSender sender, runtime::FrameSender::open());
+  FL_TRY(runtime::FrameSender relays,
+         runtime::FrameSender::open(runtime::FrameSender::Form::tapped));
   std::unique_ptr<HostInterfaces> host(
-      new HostInterfaces(runtime, fence, options, std::move(sender)));
+      new HostInterfaces(runtime, fence, options, std::move(sender), std::move(relays)));
   // Listening begins before the first look: nothing falls between them.
   constexpr std::uint32_t kGroups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
   FL_TRY(host->news_socket_, runtime::NetlinkSocket::open(runtime.loop(), kGroups));
@@ -38,8 +44,14 @@ Result<std::unique_ptr<HostInterfaces>> HostInterfaces::open(runtime::EpollRunti
 }
 
 HostInterfaces::HostInterfaces(runtime::EpollRuntime& runtime, KernelFence* fence,
-                               HostOptions options, runtime::FrameSender sender)
-    : runtime_(runtime), fence_(fence), options_(options), sender_(std::move(sender)) {}
+                               HostOptions options, runtime::FrameSender sender,
+                               runtime::FrameSender relays)
+    : runtime_(runtime),
+      fence_(fence),
+      options_(options),
+      sender_(std::move(sender)),
+      relay_sender_(std::move(relays)),
+      relaying_(runtime) {}
 
 Task<void> HostInterfaces::run() {
   runtime::Scope scope(runtime_);
@@ -48,6 +60,7 @@ Task<void> HostInterfaces::run() {
   scope.spawn(keep());
   scope.spawn(announce_in_time());
   co_await scope.join();
+  co_await relaying_.close();
 }
 
 // ---- what the engine asks for
@@ -65,11 +78,50 @@ Result<> HostInterfaces::usable(const Ip& vip, const std::string& interface) {
   } else {
     routes_.erase(key);
   }
-  return check_usable(host_, vip, interface, routed);
+  Result<> checked = check_usable(host_, vip, interface, routed);
+  if (checked && inquiries_[vip].interface != interface) {
+    inquiries_[vip].interface = interface;
+    if (!held_.contains(vip)) inquire(vip, inquiries_[vip]);
+  }
+  return checked;
+}
+
+// Three at once: they are not to delay anything, and one may be lost.
+void HostInterfaces::inquire(const Ip& vip, Inquiry& inquiry) {
+  const HostLink* link = host_.find(inquiry.interface);
+  if (link == nullptr || fence_ == nullptr) return;
+  inquiry.asked = runtime_.now();
+  inquiry.claims_before = fence_->sighting(vip).claims;
+  for (int i = 0; i < 3; ++i) (void)sender_.send(link->ifindex, probe(vip, link->mac));
+}
+
+std::optional<Mac> HostInterfaces::rival(const Ip& vip) {
+  const auto at = inquiries_.find(vip);
+  if (fence_ == nullptr || at == inquiries_.end()) return std::nullopt;
+  Inquiry& inquiry = at->second;
+  const Sighting seen = fence_->sighting(vip);
+  const bool answered = seen.claims != inquiry.claims_before && !is_own(seen.claimant);
+  const Duration since = runtime_.now() - inquiry.asked;
+  if (answered) inquiry.rival = seen.claimant;
+  // Until an answer would have come the last one counts.
+  if (!answered && since >= kAnswers) inquiry.rival.reset();
+  if (answered && since >= kAskAgain) inquire(vip, inquiry);
+  return inquiry.rival;
+}
+
+bool HostInterfaces::absent(const Ip& vip) {
+  return !leaving_.contains(vip) && std::ranges::none_of(host_.addresses, [&](const auto& one) {
+    return one.first.ip == vip;
+  });
+}
+
+bool HostInterfaces::is_own(const Mac& mac) const {
+  return std::ranges::any_of(host_.links, [&](const auto& one) { return one.second.mac == mac; });
 }
 
 void HostInterfaces::hold(const Ip& vip, const std::string& interface) {
   let_go(vip);
+  leaving_.erase(vip);
   held_.emplace(vip, Held{.interface = interface,
                           .schedule = AnnouncementSchedule(options_.announcements),
                           .conflicts = Conflicts(options_.defend)});
@@ -96,17 +148,17 @@ void HostInterfaces::announce(const Ip& vip) {
 }
 
 Task<void> HostInterfaces::settled() {
-  const Instant limit = runtime_.now() + kAfterFailure;
-  while (busy_ || !due_changes().empty()) {
+  const Instant limit = runtime_.now() + kSettles;
+  while (busy_ || !leaving_.empty() || !due_changes().empty()) {
     runtime::TimedWait wait(runtime_, settled_, limit);
     if (!co_await wait) co_return;
   }
 }
 
-std::map<Ip, HostInterfaces::Report> HostInterfaces::report() const {
-  std::map<Ip, Report> reports;
+std::map<Ip, HoldReport> HostInterfaces::report() const {
+  std::map<Ip, HoldReport> reports;
   for (const auto& [vip, held] : held_) {
-    Report& report = reports.emplace(vip, held.report).first->second;
+    HoldReport& report = reports.emplace(vip, held.report).first->second;
     const HostLink* link = host_.find(held.interface);
     report.interface = held.interface;
     report.address = link != nullptr && has_address(host_, vip, link->ifindex);
@@ -153,10 +205,8 @@ Task<void> HostInterfaces::digest() {
     const News news = std::exchange(news_, News::nothing);
     if (news != News::nothing)
       for (auto& [vip, held] : held_) follow_address(vip, held);
-    if (news == News::other) {
-      fence_due_ = runtime_.now();  // there may be an interface to guard
-      changed_.notify();
-    }
+    if (news == News::other) fence_due_ = runtime_.now();  // there may be an interface to guard
+    if (news != News::nothing) changed_.notify();
     to_keep_.notify();
     if (!co_await to_digest_.wait()) co_return;
   }
@@ -234,6 +284,10 @@ Task<void> HostInterfaces::keep_fence() {
 
 std::vector<AddressChange> HostInterfaces::due_changes() const {
   std::map<Ip, std::string> wanted;
+  for (const auto& [vip, leaving] : leaving_)
+    if (const HostLink* link = host_.find(leaving->interface);
+        link != nullptr && has_address(host_, vip, link->ifindex))
+      wanted.emplace(vip, leaving->interface);
   for (const auto& [vip, held] : held_) wanted.emplace(vip, held.interface);
   std::vector<AddressChange> changes = plan_addresses(host_, wanted);
   std::erase_if(changes, [&](const AddressChange& change) {
@@ -353,9 +407,7 @@ void HostInterfaces::look_for_conflicts() {
   for (auto& [vip, held] : held_) {
     if (!held.announces) continue;
     const Sighting seen = fence_->sighting(vip);
-    const bool own = std::ranges::any_of(
-        host_.links, [&](const auto& one) { return one.second.mac == seen.claimant; });
-    if (!held.conflicts.defends(now, seen, own)) continue;
+    if (!held.conflicts.defends(now, seen, is_own(seen.claimant))) continue;
     log::warning("somebody else claims a virtual IP that is held here: it is announced anew",
                  {{"vip", vip.to_string()},
                   {"interface", held.interface},
@@ -364,6 +416,46 @@ void HostInterfaces::look_for_conflicts() {
     held.told.reset();
     tell_if_there(vip, held);
   }
+}
+
+// ---- planned moves
+
+void HostInterfaces::leaving(const Ip& vip) {
+  const auto held = held_.find(vip);
+  const HostLink* link = held == held_.end() ? nullptr : host_.find(held->second.interface);
+  if (link == nullptr || leaving_.size() >= kMostRelays) return;
+  auto tap = runtime::FrameTap::open(runtime_, link->ifindex, relay_filter(vip));
+  if (!tap) {
+    log::warning("packets that arrive after the move are not sent on",
+                 {{"vip", vip.to_string()}, {"error", tap.error().to_string()}});
+    return;
+  }
+  auto one = std::make_shared<Leaving>(
+      Leaving{link->name, link->ifindex, Relay(vip, link->mac, runtime_.now()), std::move(*tap)});
+  leaving_[vip] = one;
+  relaying_.spawn(relay(vip, std::move(one)));
+}
+
+Task<void> HostInterfaces::relay(Ip vip, std::shared_ptr<Leaving> one) {
+  ++relayed_.relays;
+  const auto still = [&] {
+    const auto at = leaving_.find(vip);  // it may have come back
+    return at != leaving_.end() && at->second == one;
+  };
+  while (still() && runtime_.now() < one->relay.until()) {
+    Result<std::string> frame = co_await runtime::with_timeout(
+        runtime_, one->relay.until() - runtime_.now(), one->tap->receive());
+    if (!frame) break;
+    for (const std::string& next : one->relay.take(runtime_.now(), std::move(*frame)))
+      if (relay_sender_.send(one->ifindex, next)) ++relayed_.frames;
+  }
+  relayed_.lost += one->relay.lost();
+  if (still()) leaving_.erase(vip);
+  log::info("packets sent on after a move",
+            {{"vip", vip.to_string()},
+             {"frames", one->relay.relayed()},
+             {"to", one->relay.successor() ? one->relay.successor()->to_string() : "nobody"}});
+  to_keep_.notify();
 }
 
 }  // namespace fairlead::vip

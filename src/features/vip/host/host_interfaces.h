@@ -17,6 +17,9 @@
 //   - An address that is removed by others comes back at once, at most ten times a second. After
 //     that, after a flap and after a change of the interface's MAC the neighbours are told anew.
 //   - Nothing is announced while the address is not there, or after let_go().
+//   - What arrives for a VIP between leaving() and its successor's announcement is kept and sent on
+//     (relay.h), and so is what comes in the second after that: the address stays until then,
+//     behind the closed fence. For 32 VIPs at a time.
 //
 // On one loop. REQUIRES: run() runs as long as anything is held, and once more after the last
 // let_go() until settled().
@@ -36,10 +39,13 @@
 #include "features/vip/host/address_rules.h"
 #include "features/vip/host/conflicts.h"
 #include "features/vip/host/host_state.h"
+#include "features/vip/host/relay.h"
 #include "features/vip/host/route_socket.h"
 #include "foundation/runtime/epoll_runtime.h"
 #include "foundation/runtime/frame_sender.h"
+#include "foundation/runtime/frame_tap.h"
 #include "foundation/runtime/netlink_socket.h"
+#include "foundation/runtime/scope.h"
 
 namespace fairlead::vip {
 
@@ -60,26 +66,22 @@ class HostInterfaces final : public Interfaces {
   Result<> usable(const Ip& vip, const std::string& interface) override;
   runtime::Signal& changed() override { return changed_; }
   void hold(const Ip& vip, const std::string& interface) override;
+  void leaving(const Ip& vip) override;
   void let_go(const Ip& vip) override;
   void announce(const Ip& vip) override;
   Task<void> settled() override;
+  std::optional<Mac> rival(const Ip& vip) override;
+  bool absent(const Ip& vip) override;
+  std::map<Ip, HoldReport> report() const override;
 
   // Until cancelled.
   Task<void> run();
 
-  struct Report {
-    std::string interface;
-    bool address = false;         // it is there
-    std::uint64_t announced = 0;  // frames
-    std::uint64_t put_back = 0;   // how often the address was missing
-    std::string error;            // why the address is not there
-    std::uint64_t conflicts = 0;  // claims of others
-    std::optional<Mac> rival;     // whose claim was seen last
-    // When the first packet to the VIP arrived after it was announced last: a neighbour has moved.
-    std::optional<Instant> announced_at, first_packet;
+  struct Relayed {
+    std::uint64_t relays = 0, frames = 0;  // sent on
+    std::uint64_t lost = 0;                // because there were too many, or no successor came
   };
-  // Of the VIPs that are held.
-  std::map<Ip, Report> report() const;
+  const Relayed& relayed() const { return relayed_; }
 
  private:
   struct Held {
@@ -90,7 +92,21 @@ class HostInterfaces final : public Interfaces {
     std::optional<Mac> told{};
     AnnouncementSchedule schedule;
     Conflicts conflicts;
-    Report report{};
+    HoldReport report{};
+  };
+  // Whether somebody has a VIP that is not held here.
+  struct Inquiry {
+    std::string interface;
+    Instant asked{};
+    std::uint64_t claims_before = 0;  // that the fence had seen
+    std::optional<Mac> rival{};
+  };
+  // A VIP that was given up.
+  struct Leaving {
+    std::string interface;
+    std::uint32_t ifindex = 0;
+    Relay relay;
+    std::unique_ptr<runtime::FrameTap> tap;
   };
   struct Failure {
     std::string error;
@@ -102,13 +118,15 @@ class HostInterfaces final : public Interfaces {
   };
 
   HostInterfaces(runtime::EpollRuntime& runtime, KernelFence* fence, HostOptions options,
-                 runtime::FrameSender sender);
+                 runtime::FrameSender sender, runtime::FrameSender relays);
 
   // Each until cancelled.
   Task<void> follow();            // takes the kernel's news in
   Task<void> digest();            // what follows from them
   Task<void> keep();              // addresses as they are wanted, the fence looked after
   Task<void> announce_in_time();  // what is due
+
+  Task<void> relay(Ip vip, std::shared_ptr<Leaving> leaving);
 
   void follow_address(const Ip& vip, Held& held);
   Task<void> keep_fence();
@@ -120,17 +138,22 @@ class HostInterfaces final : public Interfaces {
   void tell_if_there(const Ip& vip, Held& held);
   void tell(const Ip& vip, Held& held, const HostLink& link);
   void look_for_conflicts();
+  void inquire(const Ip& vip, Inquiry& inquiry);
+  bool is_own(const Mac& mac) const;
 
   runtime::EpollRuntime& runtime_;
   KernelFence* fence_;
   HostOptions options_;
-  runtime::FrameSender sender_;
+  runtime::FrameSender sender_, relay_sender_;
   std::unique_ptr<runtime::NetlinkSocket> news_socket_;
   std::shared_ptr<RouteSocket> listing_, changing_;  // each for one thread at a time
 
   HostState host_;
   News news_ = News::other;  // that nobody has looked at
   std::map<Ip, Held> held_;
+  std::map<Ip, std::shared_ptr<Leaving>> leaving_;
+  std::map<Ip, Inquiry> inquiries_;
+  Relayed relayed_;
   std::map<AddressChange, Instant> not_before_;  // so that a quarrel about an address has a pace
   std::map<Ip, Failure> failures_;               // addresses that could not be added
   // Whether there is a route, for VIPs that no network of their interface has.
@@ -140,6 +163,7 @@ class HostInterfaces final : public Interfaces {
   std::set<std::string> unguarded_;
   bool busy_ = false;  // addresses are being changed
   runtime::Signal changed_, to_digest_, to_keep_, to_announce_, settled_;
+  runtime::Scope relaying_;  // last: what it runs uses all of the above
 };
 
 }  // namespace fairlead::vip

@@ -1,7 +1,6 @@
 #include "features/vip/node/vip_node.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "features/vip/node/order.h"
@@ -96,10 +95,7 @@ Task<void> VipNode::keep_guard() {
     while (alive && !guard->ended()) alive = co_await runtime::sleep(runtime_, kLookAfterGuard);
     if (!alive) {  // the agent ends: the engine gives everything up, which takes the margin
       guard->close();
-      co_await runtime::blocking(runtime_, [&guard] {
-        for (Duration waited{}; !guard->ended() && waited < kTimeToEnd; waited += 5ms)
-          std::this_thread::sleep_for(5ms);
-      });
+      co_await runtime::blocking(runtime_, [&guard] { guard->wait(kTimeToEnd); });
       co_return;
     }
     log::error("guard of virtual IPs has ended: it is started again");
