@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck disable=SC1091
 . "$here/../vip_lab.sh"
 RUNS=${RUNS:-3}
-FAULTS=${FAULTS:-kill_engine kill_agent stop_engine cut_peers cut_all starve flap upgrade kill_everything}
+FAULTS=${FAULTS:-kill_engine kill_agent stop_engine cut_peers cut_all starve flap upgrade kill_everything planned}
 SECRET=$WORK/secret
 head -c 24 /dev/urandom | base64 >"$SECRET"
 
@@ -70,6 +70,12 @@ upgrade() {
   sleep 2
 }
 
+planned() {  # there and, after a while, nowhere else: no packet may be lost
+  sleep 0.5
+  move_to "$(other_than "$1")"
+  sleep 1
+}
+
 run=0 changes=0 led=0
 for fault in $FAULTS; do
   for ((n = 1; n <= RUNS; n++)); do
@@ -93,7 +99,9 @@ for fault in $FAULTS; do
     verdict=$(judge "$dir" "$VIP,$VIP6") || die "two hosts answered: $fault of $holder, run $n: $verdict"
     changes=$((changes + $(jq '[.[].changes] | add' <<<"$verdict")))
     CHECKS=$((CHECKS + 1))
-    echo "$fault of $holder: gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6," \
+    lost=$(jq -cs '[.[] | [.lost[] | .[1] - .[0] + 1] | add // 0]' "$dir/ask-$VIP" "$dir/ask-$VIP6")
+    [ "$fault" != planned ] || [ "$lost" = "[0,0]" ] || { [ -z "${TRACE:-}" ] || cp -r "$dir" /tmp/vip-trace; die "a planned move lost $lost packets: $(cat "$dir/ask-$VIP" "$dir/ask-$VIP6")"; }
+    echo "$fault of $holder: lost $lost, gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6," \
       "$(jq -c '[.[].runs]' <<<"$verdict")"
     [ -z "${TRACE:-}" ] || { grep -h "virtual IP" "$WORK"/agent-*.err | sort | tail -n 8; jq -c .gaps "$dir/ask-$VIP"; }
     rm -r "$dir"

@@ -6,7 +6,7 @@
 Each file has what one host sent into its port of the switch. An answer is an ARP or neighbour claim for the VIP, or an IP
 packet with it as source. The answers of all hosts, in the order of time, fall into runs of one host each. A host that
 rightly takes the VIP announces it at once (gratuitous ARP, unsolicited advertisement); so a run without an announcement
-in its first 20 ms is a host that went on answering beside another.
+in its first 100 ms is a host that went on answering beside another. (Two that answer at once make runs of a millisecond.)
 
 Prints what it saw as JSON; ends with 1 if two answered at once, with 3 if it saw nothing to judge.
 """
@@ -66,7 +66,7 @@ def judge(vip, answers):
         run = runs[-1]
         run["last"] = time
         run["answers"] += 1
-        run["announced"] |= announced and time - run["first"] <= 20 * 10**6
+        run["announced"] |= announced and time - run["first"] <= 100 * 10**6
     faults = [{"at": run["first"], "host": run["host"], "answers": run["answers"], "beside": before["host"],
                "after": run["first"] - before["last"]}
               for before, run in zip(runs, runs[1:]) if not run["announced"]]

@@ -5,7 +5,9 @@
   vip_traffic.py push VIP CLIENT PORT   sends a datagram from VIP to the client every millisecond, whenever this host has VIP
   vip_traffic.py ask VIP PORT INTERFACE OUT   until SIGTERM: a datagram to VIP every millisecond, and every 10 ms a question
                                         to everybody who has it; then writes to OUT what came back:
-      {"sent": …, "answered": …, "gaps": [[from, length], …]}   gaps between answers over 5 ms, in ms since the start
+      {"sent": …, "answered": …, "lost": [[from, to], …], "gaps": [[from, length], …]}
+                                        lost: numbers of datagrams without an answer, the last 100 ms left out
+                                        gaps: between answers, over 5 ms, in ms since the start
 """
 import ipaddress
 import json
@@ -94,7 +96,7 @@ def ask(vip, port, interface, out):
     stop = []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(True))
     began = time.monotonic()
-    sent = answered = 0
+    sent, answered = 0, bytearray(3_600_000)
     last, gaps, step = None, [], 0
     print("ready", flush=True)
     while not stop:
@@ -112,8 +114,7 @@ def ask(vip, port, interface, out):
                 pass
         try:
             while True:
-                sock.recv(64)
-                answered += 1
+                answered[struct.unpack("!Q", sock.recv(64))[0]] = 1
                 at = (time.monotonic() - began) * 1000
                 if last is not None and at - last > 5:
                     gaps.append([round(last, 2), round(at - last, 2)])
@@ -125,8 +126,15 @@ def ask(vip, port, interface, out):
     end = (time.monotonic() - began) * 1000
     if last is not None and end - last > 5:
         gaps.append([round(last, 2), round(end - last, 2)])
+    lost = []
+    for number in range(max(0, sent - 100)):
+        if not answered[number]:
+            if lost and lost[-1][1] == number - 1:
+                lost[-1][1] = number
+            else:
+                lost.append([number, number])
     with open(out, "w") as file:
-        json.dump({"sent": sent, "answered": answered, "gaps": gaps}, file)
+        json.dump({"sent": sent, "answered": sum(answered), "lost": lost, "gaps": gaps}, file)
 
 
 {"serve": lambda a: serve(int(a[0])), "push": lambda a: push(a[0], a[1], int(a[2])),

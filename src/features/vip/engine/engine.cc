@@ -240,7 +240,6 @@ void Engine::note_what_expired() {
         deadline && now < *deadline)
       continue;  // renewed in time, only this process was late
     open_until_.erase(until);
-    claimed_[claim.vip].lost = true;
     let_go(claim.vip);
     log::warning("virtual IP lost: no majority of the peers has renewed it in time",
                  {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
@@ -268,22 +267,16 @@ void Engine::open_what_is_granted() {
     if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
     const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
     const bool granted = deadline && asked < *deadline;
-    if (claimed.lost && !granted) continue;
-    claimed.lost = false;
-    std::string& at = held_[claim.vip];
-    if (at != vip->second.interface) {
-      at = vip->second.interface;
-      parts_.interfaces.hold(claim.vip, at);
-    }
-    if (granted) open(claim, *deadline);
+    if (granted) hold(claim, vip->second, *deadline);
   }
 }
 
-void Engine::open(const Claim& claim, Instant deadline) {
+void Engine::hold(const Claim& claim, const VipConfig& vip, Instant deadline) {
   const Instant now = parts_.runtime.now();
   Instant& until = open_until_[claim.vip];
-  if (until == deadline) return;
-  const bool was_open = now < until;
+  std::string& at = held_[claim.vip];
+  const bool as_before = now < until && at == vip.interface;
+  if (as_before && until == deadline) return;
   if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
     log::error("fence not opened",
                {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
@@ -291,14 +284,15 @@ void Engine::open(const Claim& claim, Instant deadline) {
   }
   until = deadline;
   unused_.erase(claim.vip);
-  if (was_open) return;
+  if (as_before) return;
+  at = vip.interface;
+  parts_.interfaces.hold(claim.vip, at);
   parts_.interfaces.announce(claim.vip);
-  log::info(
-      "virtual IP held",
-      {{"vip", claim.vip.to_string()}, {"interface", held_.at(claim.vip)}, {"epoch", claim.epoch}});
+  log::info("virtual IP held",
+            {{"vip", claim.vip.to_string()}, {"interface", at}, {"epoch", claim.epoch}});
   if (parts_.events)
     parts_.events->held({.claim = claim,
-                         .interface = held_.at(claim.vip),
+                         .interface = at,
                          .assigned = claimed_[claim.vip].assigned,
                          .granted = now,
                          .announced = parts_.runtime.now()});

@@ -104,6 +104,8 @@ int run_engine(const EngineProcessOptions& options) {
     log::error("engine of virtual IPs not started", {{"error", lock.error().message}});
     return 1;
   }
+  for (const std::string& lacking : become_urgent(kPriority))
+    log::warning("a busy machine may cost virtual IPs", {{"lacking", lacking}});
   // The disk, addresses and the fence each have a thread: none waits for another that hangs.
   runtime::EpollRuntime runtime({.blocking_threads = 4});
   // SIGINT of a terminal is for the agent, which then ends this process.
@@ -111,8 +113,6 @@ int run_engine(const EngineProcessOptions& options) {
     log::error("engine of virtual IPs not started", {{"error", caught.error().to_string()}});
     return 1;
   }
-  for (const std::string& lacking : become_urgent(kPriority))
-    log::warning("a busy machine may cost virtual IPs", {{"lacking", lacking}});
   const Result<> outcome = runtime.run_until_complete(run_process(runtime, options));
   if (outcome) return 0;
   log::error("engine of virtual IPs has failed", {{"error", outcome.error().to_string()}});

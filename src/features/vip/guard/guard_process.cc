@@ -229,7 +229,7 @@ class Guard {
 std::vector<std::string> become_urgent(int priority) {
   std::vector<std::string> lacking;
   const sched_param parameter{.sched_priority = priority};
-  if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter) < 0)
+  if (::sched_setscheduler(0, SCHED_FIFO, &parameter) < 0)
     lacking.push_back(std::string("real-time scheduling (CAP_SYS_NICE): ") + std::strerror(errno));
   if (::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
     lacking.push_back(std::string("locked memory (CAP_IPC_LOCK): ") + std::strerror(errno));
