@@ -394,8 +394,9 @@ Task<void> Engine::keep_state() {
 
 Task<void> Engine::retire() {
   retired_ = true;
+  const bool alone = addresses_.size() < 2;  // nobody will take over
   for (const auto& [vip, interface] : held_)
-    if (holds(vip)) parts_.interfaces.leaving(vip);
+    if (holds(vip) && !alone) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();
   open_until_.clear();
   while (!held_.empty()) let_go(Ip(held_.begin()->first));
