@@ -86,8 +86,11 @@ int check(const AgentFlags& flags, runtime::EpollRuntime& runtime, const AgentCo
   for (const agent::FeaturePlan& feature : config.plan.features)
     if (feature.check) feature.check(runtime.files(), checks);
   for (const agent::Checklist::Check& one : checks.checks())
-    std::printf("%s %s%s%s\n", one.problem.empty() ? "ok    " : "FAILED", one.what.c_str(),
-                one.problem.empty() ? "" : ": ", one.problem.c_str());
+    std::printf("%s %s%s%s\n",
+                one.note              ? "note  "
+                : one.problem.empty() ? "ok    "
+                                      : "FAILED",
+                one.what.c_str(), one.problem.empty() ? "" : ": ", one.problem.c_str());
   return checks.all_well() ? command::kDone : command::kFailed;
 }
 

@@ -1,4 +1,6 @@
-// What virtual IPs need of this host, for `fairlead agent --check`. Only looks.
+// What virtual IPs need of this host, for `fairlead agent --check`. Only looks. What may change
+// while the agent runs, and what it then waits for (interfaces, addresses), is noted and no
+// failure.
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if_arp.h>
@@ -73,6 +75,14 @@ void report(agent::Checklist& checks, std::string what, const std::string& probl
     checks.failed(std::move(what), problem);
 }
 
+// The same for what the agent waits for.
+void report_or_note(agent::Checklist& checks, const std::string& what, const std::string& problem) {
+  if (problem.empty())
+    checks.passed(what);
+  else
+    checks.noted(what + ": " + problem);
+}
+
 void check_name(const VipPlan& plan, runtime::Files& files, agent::Checklist& checks) {
   if (!plan.node.empty()) return;
   const Result<std::string> host = files.read("/proc/sys/kernel/hostname");
@@ -89,8 +99,8 @@ void check_listen(const VipPlan& plan, const HostView& host, agent::Checklist& c
   if (!ip || *ip == Ip() || *ip == Ip::v6({}) || ip->is_loopback()) return;
   const bool ours =
       std::ranges::find(host.addresses, *ip, &HostAddress::ip) != host.addresses.end();
-  report(checks, "election on " + plan.election.listen.to_string(),
-         ours ? "" : "no interface of this host has this address");
+  report_or_note(checks, "election on " + plan.election.listen.to_string(),
+                 ours ? "" : "no interface of this host has this address");
 }
 
 // What is wrong with a VIP on this host; empty: nothing.
@@ -171,12 +181,13 @@ void check_host(const VipPlan& plan, runtime::Files& files, agent::Checklist& ch
   check_name(plan, files, checks);
   check_listen(plan, host, checks);
   for (const VipEntry& entry : plan.vips)
-    report(checks,
-           fmt::format("virtual IP {} on {}", entry.vip.address.to_string(), entry.vip.interface),
-           vip_problem(entry.vip, host));
+    report_or_note(
+        checks,
+        fmt::format("virtual IP {} on {}", entry.vip.address.to_string(), entry.vip.interface),
+        vip_problem(entry.vip, host));
   check_files(plan, files, checks);
   if (!plan.vips.empty()) check_capabilities(files, checks);
-  for (const std::string& note : plan.notes) checks.passed("note: " + note);
+  for (const std::string& note : plan.notes) checks.noted(note);
 }
 
 }  // namespace fairlead::vip

@@ -11,6 +11,9 @@
 namespace fairlead::vip {
 namespace {
 
+// Only the node that starts as leader says so, so it is told as its own priority and not as the
+// address' preferred node.
+constexpr std::int32_t kLeaderPriority = 200;
 constexpr const char* kAlone = "127.0.0.1:10000";  // of a node without peers
 
 // A peer that is known by its name here. Nothing: something is wrong with it.
@@ -85,7 +88,7 @@ void take_vip(const KubeVipSettings& settings, const MemberList& members, VipPla
   VipEntry entry;
   entry.vip.address = *address;
   entry.vip.interface = settings.interface;
-  if (settings.start_as_leader.value_or(false)) entry.vip.options.preferred = plan.node;
+  if (settings.start_as_leader.value_or(false)) entry.vip.priority = kLeaderPriority;
   plan.vips.push_back(std::move(entry));
   plan.notes.push_back(
       fmt::format("vip: {} is held by one node at a time, enforced in its kernel", settings.vip));
@@ -103,7 +106,8 @@ void note_switches(const KubeVipSettings& settings, VipPlan& plan) {
   note(settings.single_node, "singleNode", "this node is the only member of its election",
        "the members are localPeer and remotePeers");
   note(settings.start_as_leader, "startAsLeader",
-       "this node is preferred as holder; it never holds the address without a majority",
+       "this node is preferred as holder (priority 200); it never holds the address without a "
+       "majority",
        "no preference");
   const char* nothing = "has no effect, as it had none in kube-vip";
   note(settings.add_peers_as_backends, "addPeersAsBackends", nothing, nothing);

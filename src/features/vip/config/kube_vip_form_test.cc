@@ -62,7 +62,7 @@ TEST(KubeVipForm, ItsFile) {
   ASSERT_EQ(plan->vips.size(), 1U);
   EXPECT_EQ(plan->vips[0].vip.address.to_string(), "192.168.0.75");
   EXPECT_EQ(plan->vips[0].vip.interface, "ens192");
-  EXPECT_EQ(plan->vips[0].vip.options.preferred, "server1");
+  EXPECT_EQ(plan->vips[0].vip.priority, 200);  // startAsLeader
   ASSERT_EQ(plan->load_balancers.size(), 1U);
   const KubeVipLoadBalancer& balancer = plan->load_balancers[0];
   EXPECT_EQ(balancer.name, "Kubernetes Control Plane");
@@ -81,7 +81,7 @@ TEST(KubeVipForm, SaysWhatEachKeyMeans) {
   for (const char* key :
        {"localPeer: this node is server1", "remotePeers: the members of the election's first",
         "vip: 192.168.0.75 is held by one node at a time", "interface: ", "gratuitousARP: ",
-        "singleNode: ", "startAsLeader: this node is preferred as holder; it never holds",
+        "singleNode: ", "startAsLeader: this node is preferred as holder (priority 200); it never",
         "addPeersAsBackends: has no effect, as it had none", "loadBalancers: 1 checked, and NOT",
         "peers are not authenticated"})
     EXPECT_TRUE(notes(*plan, key)) << key;
@@ -232,7 +232,7 @@ TEST(KubeVipForm, EnvironmentAlone) {
   EXPECT_EQ(plan->node, "a");
   EXPECT_EQ(members_of(*plan), "a=10.0.0.1:10000 b=10.0.0.2:10000 c=[fd00::3]:10001");
   EXPECT_EQ(plan->vips[0].vip.interface, "eth7");
-  EXPECT_EQ(plan->vips[0].vip.options.preferred, "a");
+  EXPECT_EQ(plan->vips[0].vip.priority, 200);
   ASSERT_EQ(plan->load_balancers.size(), 1U);
   EXPECT_EQ(plan->load_balancers[0].port, 6443);  // not as an octal number
   EXPECT_EQ(plan->load_balancers[0].backends.size(), 2U);
@@ -248,7 +248,7 @@ TEST(KubeVipForm, EnvironmentOverridesTheFile) {
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->vips[0].vip.address.to_string(), "192.168.0.99");
   EXPECT_EQ(plan->vips[0].vip.interface, "ens192");
-  EXPECT_EQ(plan->vips[0].vip.options.preferred, "");
+  EXPECT_EQ(plan->vips[0].vip.priority, 100);
   ASSERT_EQ(plan->load_balancers.size(), 1U);
   EXPECT_EQ(plan->load_balancers[0].port, 777);
   EXPECT_EQ(plan->load_balancers[0].name, "Kubernetes Control Plane");

@@ -103,8 +103,7 @@ struct KubeVipSettings {
     v.field("singleNode", &KubeVipSettings::single_node)
         .description("kube-vip's file: here an election with this node as its only member.");
     v.field("startAsLeader", &KubeVipSettings::start_as_leader)
-        .description(
-            "kube-vip's file: here `virtualIPs[0].preferredNode`, never a cluster of one.");
+        .description("kube-vip's file: here `virtualIPs[0].priority` 200, never a cluster of one.");
     v.field("addPeersAsBackends", &KubeVipSettings::add_peers_as_backends)
         .description("kube-vip's file: has no effect, as it had none there.");
     v.field("loadBalancers", &KubeVipSettings::load_balancers)

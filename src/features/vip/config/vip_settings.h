@@ -282,7 +282,9 @@ struct VipSettings {
         .description("How the nodes agree on who holds a virtual IP. No API is needed for it.");
     v.field("virtualIPs", &VipSettings::virtual_ips)
         .max_length(1000)
-        .description("The virtual IPs that this node can hold.");
+        .description(
+            "The virtual IPs that this node can hold. preferredNode, group, apart and preempt are "
+            "of the address: give them alike on all nodes (those of the first by name count).");
     v.field("state", &VipSettings::state)
         .description(
             "Folder for what the election must not forget: term, vote and members. Default: "
