@@ -46,10 +46,13 @@ TWO=${SERVER_URL#https://}
 KUBECONFIG=$host
 token=$("$FAIRLEAD" server token create --data "$WORK/one")
 agents=()
+# The first agent also votes in an election of virtual IPs, alone and without any.
+printf 'election: {listen: "127.0.0.1:%s", witness: true}\nstate: %s\nnetworks: {host: 192.0.2.1}\n' "$(free_port)" "$WORK/vip" >"$WORK/n1.yaml"
+echo 'networks: {host: 192.0.2.2}' >"$WORK/n2.yaml"
 for n in 1 2; do
   check "join n$n" "$FAIRLEAD" join --server "$ONE" --token "$token" --node "n$n" --data "$WORK/n$n"
   agents+=("127.0.0.1:$(free_port)")
-  "$FAIRLEAD" agent --join-dir "$WORK/n$n" --host-ip "192.0.2.$n" --fabric log --metrics-listen "${agents[-1]}" \
+  "$FAIRLEAD" agent --config "$WORK/n$n.yaml" --join-dir "$WORK/n$n" --fabric log --metrics-listen "${agents[-1]}" \
     --allowed-program /bin/true >"$WORK/n$n.out" 2>"$WORK/n$n.err" &
   STARTED+=($!)
 done

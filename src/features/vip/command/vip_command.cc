@@ -126,6 +126,10 @@ void add_member(CLI::App& vip, int& exit_status) {
   CLI::App* member =
       vip.add_subcommand("member", "Adds or removes a member of the election, one at a time.");
   member->require_subcommand(1);
+  member->footer(
+      "Examples:\n"
+      "  fairlead vip member add d 10.0.0.4:10000\n"
+      "  fairlead vip member remove d");
   auto adding = std::make_shared<AskFlags>();
   adding->wish.kind = "addMember";
   CLI::App* add = member->add_subcommand(
@@ -199,6 +203,8 @@ void add_fence(CLI::App& vip, int& exit_status) {
 
 // ---- the processes
 
+constexpr const char* kStateHelp = "Folder for what the election must not forget";
+
 struct ProcessFlags {
   EngineProcessOptions engine;
   command::LogFlags log;
@@ -208,8 +214,9 @@ void add_guard(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand("vip-guard", "Parent of the engine of virtual IPs.");
   command->group("");
   auto flags = std::make_shared<ProcessFlags>();
-  command->add_option("--state", flags->engine.state)->required();
+  command->add_option("--state", flags->engine.state, kStateHelp)->required();
   command::add_log_flags(*command, flags->log);
+  command->footer("Examples:\n  fairlead vip-guard --state /var/lib/fairlead-vip");
   command->callback([flags, &exit_status] {
     command::set_up_log(flags->log);
     exit_status =
@@ -223,9 +230,10 @@ void add_engine(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand("vip-engine", "Elects, fences and announces virtual IPs.");
   command->group("");
   auto flags = std::make_shared<ProcessFlags>();
-  command->add_option("--state", flags->engine.state)->required();
-  command->add_option("--note-fd", flags->engine.note_fd);
+  command->add_option("--state", flags->engine.state, kStateHelp)->required();
+  command->add_option("--note-fd", flags->engine.note_fd, "Where the guard reads what it is to do");
   command::add_log_flags(*command, flags->log);
+  command->footer("Examples:\n  fairlead vip-engine --state /var/lib/fairlead-vip");
   command->callback([flags, &exit_status] {
     command::set_up_log(flags->log);
     exit_status = run_engine(flags->engine);
@@ -240,7 +248,7 @@ void add_vip_commands(CLI::App& app, int& exit_status) {
   vip->require_subcommand(1);
   vip->footer(
       "Examples:\n"
-      "  fairlead vip sample >/etc/fairlead/agent.yaml\n"
+      "  fairlead vip sample\n"
       "  fairlead vip move 10.0.0.75 --to b\n"
       "  fairlead vip history --json");
   add_sample(*vip, exit_status);
