@@ -82,7 +82,8 @@ class Engine {
   // Until cancelled.
   Task<void> run();
   // Closes every VIP, removes the addresses and, after the margin, says farewell to the peers: they
-  // need not wait for the lease. Nothing is held from then on.
+  // need not wait for the lease. Nothing is held from then on, and what has no address here any more
+  // is not fenced any more.
   Task<void> retire();
 
   // By hand, done by the assigner, wherever it is. Fails with what it says, or with unavailable if
