@@ -138,8 +138,6 @@ void HostInterfaces::announce(const Ip& vip) {
   if (at == held_.end()) return;
   Held& held = at->second;
   held.announces = true;
-  opened_.insert(vip);
-  to_keep_.notify();
   held.told.reset();
   held.report.announced_at = runtime_.now();
   if (fence_ != nullptr) {
@@ -400,6 +398,9 @@ void HostInterfaces::tell_if_there(const Ip& vip, Held& held) {
   }
   if (!held.announces || held.told == link->mac) return;
   held.told = link->mac;
+  // Not before: until the kernel has told of the address, it takes no answers to it.
+  opened_.insert(vip);
+  to_keep_.notify();
   held.schedule.begin(runtime_.now());
   if (held.schedule.take(runtime_.now())) tell(vip, held, *link);
   to_announce_.notify();
