@@ -115,7 +115,8 @@ lab_up() {
 start_servers() {
   local host
   for host in "${HOSTS[@]}"; do
-    in_ns "$host" "$LAB/vip_traffic.py" serve "$PORT" >"$WORK/serve-$host" 2>&1 &
+    # At once, however busy the machine is: what a server has taken and not answered is lost in every move.
+    in_ns "$host" chrt -f 1 "$LAB/vip_traffic.py" serve "$PORT" >"$WORK/serve-$host" 2>&1 &
     STARTED+=($!)
     wait_until 10 "server on $host" grep -q ready "$WORK/serve-$host"
   done

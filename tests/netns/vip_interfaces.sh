@@ -56,7 +56,7 @@ build_world() {
   add_port c 9
 }
 
-# start HOST [REFRESH] / tell HOST WORD…
+# start HOST [REFRESH [DEFEND]] / tell HOST WORD…
 start() {
   : >"$WORK/$1.out"
   ip netns exec "$PREFIX-$1" "$DRIVER" serve "$WORK/$1.sock" "${@:2}" >>"$WORK/$1.out" 2>>"$WORK/$1.err" &
@@ -305,6 +305,8 @@ PYTHON
 }
 # A tunnel without Ethernet frames is guarded as well: a closed VIP is silent there, and what comes by it from the holder passes.
 test_tunnels() {
+  modprobe -q tun || true
+  [ -e /dev/net/tun ] || { echo "no tun interfaces here"; return; }
   ns h1 ip tuntap add dev tun0 mode tun
   ipn h1 addr add 10.8.0.1/24 dev tun0
   ipn h1 link set tun0 up
@@ -496,7 +498,7 @@ while True:
 }
 
 build_world
-start h1
+start h1 3600000 3600000
 test_usable
 test_strangers
 test_address

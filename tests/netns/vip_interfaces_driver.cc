@@ -1,9 +1,10 @@
 // Does by hand what the engine of virtual IPs does with a host's interfaces, for vip_interfaces.sh:
 //
-//   vip_interfaces_driver serve SOCKET [REFRESH]   with the fence of this network namespace, until
-//   it
-//                                                  is ended; neighbours are told anew every REFRESH
-//                                                  milliseconds
+//   vip_interfaces_driver serve SOCKET [REFRESH [DEFEND]]
+//                                             with the fence of this network namespace, until it is
+//                                             ended. Neighbours are told anew every REFRESH
+//                                             milliseconds, and claims of others are answered at
+//                                             most every DEFEND milliseconds
 //   vip_interfaces_driver ask SOCKET WORD…         tells a serving one something, prints its
 //   answer:
 //     usable VIP INTERFACE    "usable", or why not
@@ -168,6 +169,7 @@ Result<> drive(const Words& words) {
     HostOptions options;
     if (words.size() > 2)
       options.announcements.refresh = std::chrono::milliseconds(std::stol(words.at(2)));
+    if (words.size() > 3) options.defend = std::chrono::milliseconds(std::stol(words.at(3)));
     return serve(words.at(1), options);
   }
   runtime::EpollRuntime runtime;

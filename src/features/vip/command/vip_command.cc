@@ -87,6 +87,8 @@ std::string history_line(const Passage& passage) {
   if (passage.what == "held")
     line += "  elected in " + std::to_string(passage.elect) + " us, announced in " +
             std::to_string(passage.announce) + " us";
+  if (passage.what == "reached")
+    line += "  by the first packet " + std::to_string(passage.reach) + " us after the announcement";
   return agent::printable(line);
 }
 

@@ -14,7 +14,8 @@ namespace fairlead::vip {
 namespace {
 
 constexpr Duration kLongestPoll = 10s;
-constexpr Duration kLookAgain = 250ms;  // for what is not told by a signal: leaders, peers
+constexpr Duration kLookAgain = 250ms;  // for what is not told by a signal: leaders, peers, packets
+constexpr Duration kAwaitArrivals = 60s;  // of a first packet
 constexpr std::size_t kPassagesKept = 64;
 constexpr http::Limits kLimits{.body_bytes = kMostControlBytes, .connections = 16};
 
@@ -155,6 +156,7 @@ Task<void> EngineService::run_engine() {
   scope.spawn(host_->keep());
   scope.spawn(engine_->run());
   scope.spawn(tell_farewells());
+  scope.spawn(tell_arrivals());
   co_await scope.join();
 }
 
@@ -195,8 +197,13 @@ Task<Result<>> EngineService::run() {
 
 // ---- reports
 
-VipReport EngineService::report_of(const Ip& vip) const {
+VipReport EngineService::report_of(const Ip& vip, const std::map<Ip, HoldReport>& held) const {
   VipReport report{.address = vip.to_string()};
+  if (const auto here = held.find(vip); here != held.end()) {
+    report.put_back = signed_number(here->second.put_back);
+    report.conflicts = signed_number(here->second.conflicts);
+    report.rival = here->second.rival ? here->second.rival->to_string() : "";
+  }
   const Elector& elector = engine_->elector();
   if (const auto row = elector.table().find(vip); row != elector.table().end()) {
     report.holder = row->second.node;
@@ -236,7 +243,8 @@ Report EngineService::report() const {
   std::map<Ip, bool> known;  // those of the table and those of this node
   for (const auto& [vip, row] : elector.table()) known[vip] = true;
   for (const auto& [vip, config] : engine_->vips()) known[vip] = true;
-  for (const auto& [vip, is] : known) report.vips.push_back(report_of(vip));
+  const std::map<Ip, HoldReport> held = host_->interfaces->report();
+  for (const auto& [vip, is] : known) report.vips.push_back(report_of(vip, held));
   return report;
 }
 
@@ -264,7 +272,34 @@ void EngineService::record(Passage passage) {
   changed_.notify();
 }
 
+// The kernel notes the time of the first packet: when that is read does not matter.
+Task<void> EngineService::tell_arrivals() {
+  for (;;) {
+    const Instant now = runtime_.now();
+    const std::map<Ip, HoldReport> held = host_->interfaces->report();
+    std::erase_if(awaited_, [&](const auto& one) {
+      const auto& [vip, awaited] = one;
+      const auto here = held.find(vip);
+      if (here == held.end() || now >= awaited.until) return true;
+      const HoldReport& report = here->second;
+      if (!report.first_packet || !report.announced_at) return false;
+      record({.vip = vip.to_string(),
+              .what = "reached",
+              .epoch = signed_number(awaited.epoch),
+              .reach = std::max<std::int64_t>(
+                  microseconds(*report.first_packet - *report.announced_at), 1)});
+      return true;
+    });
+    if (awaited_.empty()) {
+      if (!co_await changed_.wait()) co_return;
+    } else {
+      if (!co_await runtime::sleep(runtime_, kLookAgain)) co_return;
+    }
+  }
+}
+
 void EngineService::held(const TakeOver& take_over) {
+  awaited_[take_over.claim.vip] = {take_over.claim.epoch, runtime_.now() + kAwaitArrivals};
   record({.vip = take_over.claim.vip.to_string(),
           .what = "held",
           .epoch = signed_number(take_over.claim.epoch),

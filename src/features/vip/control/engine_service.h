@@ -69,9 +69,10 @@ class EngineService final : public http::Handler, EngineEvents {
   void follow_order();
   // Counts the version on if the report is another.
   const Report& refreshed();
-  VipReport report_of(const Ip& vip) const;
+  VipReport report_of(const Ip& vip, const std::map<Ip, HoldReport>& held) const;
   Task<void> tell_farewells();
   Task<void> run_engine();
+  Task<void> tell_arrivals();
 
   void held(const TakeOver& take_over) override;
   void given_up(const Claim& claim) override;
@@ -89,6 +90,11 @@ class EngineService final : public http::Handler, EngineEvents {
   bool stopping_ = false;
   Report last_;
   std::map<Ip, Since> since_;
+  struct Awaited {
+    Epoch epoch = 0;
+    Instant until{};
+  };
+  std::map<Ip, Awaited> awaited_;  // VIPs whose first packet has not come
   std::deque<Passage> passages_;
   std::int64_t passage_count_ = 0;
   runtime::Signal changed_;  // order, stop, or something to report

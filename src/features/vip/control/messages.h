@@ -96,6 +96,11 @@ struct VipReport {
   std::string since;     // RFC 3339: when the holder became it, as this node saw it
   bool healthy = false;  // here
   std::string problem;   // why this node cannot hold it
+  // While it is held here: how often somebody removed its address, claims of others to it, and the
+  // MAC of the last of them.
+  std::int64_t put_back = 0;
+  std::int64_t conflicts = 0;
+  std::string rival;
 
   bool operator==(const VipReport&) const = default;
   template <class V>
@@ -108,6 +113,9 @@ struct VipReport {
     v.field("since", &VipReport::since);
     v.field("healthy", &VipReport::healthy);
     v.field("problem", &VipReport::problem);
+    v.field("putBack", &VipReport::put_back);
+    v.field("conflicts", &VipReport::conflicts);
+    v.field("rival", &VipReport::rival);
   }
 };
 
@@ -129,15 +137,17 @@ struct PeerReport {
 struct Passage {
   std::int64_t number = 0;  // counts from 1 in one run of the engine
   std::string vip;
-  std::string what;  // held, released, lost
+  // held, released, lost; reached: the first packet of a neighbour came after it was held
+  std::string what;
   std::int64_t epoch = 0;
   std::string at;    // RFC 3339
   std::string from;  // who held it before, as far as known
   std::string why;
-  // How long each phase took, in microseconds; 0: not known. Of `held` only.
+  // How long each phase took, in microseconds; 0: not known. Of `held`; the last of `reached`.
   std::int64_t elect = 0;     // from the assignment's arrival to the majority's grant
   std::int64_t fence = 0;     // to the fence being open
   std::int64_t announce = 0;  // to the first announcement sent
+  std::int64_t reach = 0;     // from then to the first packet
 
   bool operator==(const Passage&) const = default;
   template <class V>
@@ -152,6 +162,7 @@ struct Passage {
     v.field("electMicroseconds", &Passage::elect);
     v.field("fenceMicroseconds", &Passage::fence);
     v.field("announceMicroseconds", &Passage::announce);
+    v.field("reachMicroseconds", &Passage::reach);
   }
 };
 

@@ -240,6 +240,7 @@ void Engine::note_what_expired() {
         deadline && now < *deadline)
       continue;  // renewed in time, only this process was late
     open_until_.erase(until);
+    claimed_[claim.vip].lost = true;
     let_go(claim.vip);
     log::warning("virtual IP lost: no majority of the peers has renewed it in time",
                  {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
@@ -267,16 +268,23 @@ void Engine::open_what_is_granted() {
     if (claimed.epoch != claim.epoch) claimed = {.epoch = claim.epoch, .assigned = asked};
     const std::optional<Instant> deadline = deadline_of(claim.vip, asked);
     const bool granted = deadline && asked < *deadline;
-    if (granted) hold(claim, vip->second, *deadline);
+    if (claimed.lost && !granted) continue;
+    claimed.lost = false;
+    std::string& at = held_[claim.vip];
+    if (at != vip->second.interface) {
+      at = vip->second.interface;
+      parts_.interfaces.hold(claim.vip, at);
+      open_until_.erase(claim.vip);  // to be announced there
+    }
+    if (granted) open(claim, *deadline);
   }
 }
 
-void Engine::hold(const Claim& claim, const VipConfig& vip, Instant deadline) {
+void Engine::open(const Claim& claim, Instant deadline) {
   const Instant now = parts_.runtime.now();
   Instant& until = open_until_[claim.vip];
-  std::string& at = held_[claim.vip];
-  const bool as_before = now < until && at == vip.interface;
-  if (as_before && until == deadline) return;
+  if (until == deadline) return;
+  const bool was_open = now < until;
   if (Result<> opened = parts_.fence.open_until(claim.vip, deadline); !opened) {
     log::error("fence not opened",
                {{"vip", claim.vip.to_string()}, {"error", opened.error().to_string()}});
@@ -284,9 +292,8 @@ void Engine::hold(const Claim& claim, const VipConfig& vip, Instant deadline) {
   }
   until = deadline;
   unused_.erase(claim.vip);
-  if (as_before) return;
-  at = vip.interface;
-  parts_.interfaces.hold(claim.vip, at);
+  if (was_open) return;
+  const std::string& at = held_.at(claim.vip);
   parts_.interfaces.announce(claim.vip);
   log::info("virtual IP held",
             {{"vip", claim.vip.to_string()}, {"interface", at}, {"epoch", claim.epoch}});
@@ -387,8 +394,9 @@ Task<void> Engine::keep_state() {
 
 Task<void> Engine::retire() {
   retired_ = true;
+  const bool alone = addresses_.size() < 2;  // nobody will take over
   for (const auto& [vip, interface] : held_)
-    if (holds(vip)) parts_.interfaces.leaving(vip);
+    if (holds(vip) && !alone) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();
   open_until_.clear();
   while (!held_.empty()) let_go(Ip(held_.begin()->first));

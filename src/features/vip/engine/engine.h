@@ -7,8 +7,8 @@
 //
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
-//   - The fence is opened before the address is added: else a program that uses the address at once
-//     would ask for its neighbours in vain, and the kernel asks again only after a second.
+//   - The address is added as soon as the assigner gives the VIP to this node, before a majority has
+//     granted it: changing addresses may have to wait for others (rtnl), moving a deadline does not.
 //   - The fence is opened before the neighbours are told, and closed before the peers are told.
 //   - What still arrives for a VIP that is given up is kept for its successor before it is closed.
 //   - A heartbeat's time is read before it is sealed; the fence gets the absolute deadline.
@@ -109,6 +109,7 @@ class Engine {
   struct Claimed {
     Epoch epoch = 0;
     Instant assigned{};
+    bool lost = false;  // the deadline passed: the address comes back with the next grant
   };
   struct Outgoing {
     std::string to;
@@ -121,7 +122,7 @@ class Engine {
   void settle();
   void close_what_moved();
   void open_what_is_granted();
-  void hold(const Claim& claim, const VipConfig& vip, Instant deadline);
+  void open(const Claim& claim, Instant deadline);
   // The offers as the interfaces are now, to the peers if they differ from what they know.
   void offer_what_is_usable();
   Result<> make_usable(const VipConfig& vip);

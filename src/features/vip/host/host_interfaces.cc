@@ -138,6 +138,8 @@ void HostInterfaces::announce(const Ip& vip) {
   if (at == held_.end()) return;
   Held& held = at->second;
   held.announces = true;
+  opened_.insert(held.interface);
+  to_keep_.notify();
   held.told.reset();
   held.report.announced_at = runtime_.now();
   if (fence_ != nullptr) {
@@ -237,9 +239,11 @@ Task<void> HostInterfaces::keep() {
     const bool fence_due = fence_ != nullptr && now >= fence_due_;
     const bool routes_due = !routes_.empty() && now >= routes_due_;
     if (changes_due) co_await keep_addresses(std::move(changes));
+    const bool opened = !opened_.empty();
+    if (opened) co_await ask_neighbours_anew();
     if (fence_due) co_await keep_fence();
     if (routes_due) co_await ask_routes();
-    if (changes_due || fence_due || routes_due) continue;
+    if (changes_due || opened || fence_due || routes_due) continue;
     settled_.notify();
     runtime::TimedWait wait(runtime_, to_keep_, next_work(now));
     const Result<> woken = co_await wait;
@@ -296,6 +300,22 @@ std::vector<AddressChange> HostInterfaces::due_changes() const {
     return open_air || not_before_.contains(change);
   });
   return changes;
+}
+
+// The address may have been there before the fence was open: a program that used it at once has
+// asked for its neighbours in vain.
+Task<void> HostInterfaces::ask_neighbours_anew() {
+  for (const std::string& interface : std::exchange(opened_, {})) {
+    const HostLink* link = host_.find(interface);
+    if (link == nullptr) continue;
+    const std::shared_ptr<RouteSocket> socket = changing_;
+    const Result<> done = co_await runtime::blocking(runtime_, [socket, ifindex = link->ifindex] {
+      return socket->ask_neighbours_anew(ifindex);
+    });
+    if (!done)
+      log::warning("neighbours not asked anew",
+                   {{"interface", interface}, {"error", done.error().to_string()}});
+  }
 }
 
 Task<void> HostInterfaces::keep_addresses(std::vector<AddressChange> changes) {

@@ -132,6 +132,7 @@ class HostInterfaces final : public Interfaces {
   Task<void> keep_fence();
   Task<void> keep_addresses(std::vector<AddressChange> changes);
   Task<void> ask_routes();
+  Task<void> ask_neighbours_anew();
   std::vector<AddressChange> due_changes() const;
   Instant next_work(Instant now) const;
   void note(const Outcome& outcome);
@@ -159,6 +160,7 @@ class HostInterfaces final : public Interfaces {
   // Whether there is a route, for VIPs that no network of their interface has.
   std::map<std::pair<Ip, std::string>, bool> routes_;
   Instant routes_due_{}, fence_due_{};
+  std::set<std::string> opened_;     // interfaces with a VIP whose fence was opened just now
   std::set<std::uint32_t> guarded_;  // interfaces
   std::set<std::string> unguarded_;
   bool busy_ = false;  // addresses are being changed

@@ -1,6 +1,7 @@
 #include "features/vip/host/route_socket.h"
 
 #include <linux/if_addr.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/errno.h>
@@ -10,6 +11,8 @@
 #include <netlink/socket.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fairlead::vip {
 namespace {
@@ -130,6 +133,32 @@ Result<> RouteSocket::apply(const AddressChange& change) {
   Error failed = netlink_error(error, what);
   if (!add && failed.code == Code::not_found) return {};
   return fail(std::move(failed));
+}
+
+Result<> RouteSocket::ask_neighbours_anew(std::uint32_t ifindex) {
+  const Message question(nlmsg_alloc_simple(RTM_GETNEIGH, NLM_F_DUMP));
+  ndmsg head{};
+  nlmsg_append(question.get(), &head, sizeof(head), NLMSG_ALIGNTO);
+  std::vector<Message> orders;
+  FL_CHECKED(exchange(socket_, question.get(), "list neighbours", [&](nlmsghdr* one) {
+    nlattr* attributes[NDA_MAX + 1];
+    if (one->nlmsg_type != RTM_NEWNEIGH ||
+        nlmsg_parse(one, sizeof(ndmsg), attributes, NDA_MAX, nullptr) < 0 || !attributes[NDA_DST])
+      return;
+    const auto* neighbour = static_cast<const ndmsg*>(nlmsg_data(one));
+    if (static_cast<std::uint32_t>(neighbour->ndm_ifindex) != ifindex ||
+        (neighbour->ndm_state & NUD_INCOMPLETE) == 0)
+      return;
+    Message order(nlmsg_alloc_simple(RTM_DELNEIGH, 0));
+    ndmsg whom{};
+    whom.ndm_family = neighbour->ndm_family;
+    whom.ndm_ifindex = neighbour->ndm_ifindex;
+    nlmsg_append(order.get(), &whom, sizeof(whom), NLMSG_ALIGNTO);
+    nla_put(order.get(), NDA_DST, nla_len(attributes[NDA_DST]), nla_data(attributes[NDA_DST]));
+    orders.push_back(std::move(order));
+  }));
+  for (Message& order : orders) (void)nl_send_sync(socket_, order.release());  // it may have come
+  return {};
 }
 
 Result<bool> RouteSocket::has_link_route(const Ip& address, std::uint32_t ifindex) {

@@ -30,6 +30,10 @@ class RouteSocket {
   // there is fine.
   Result<> apply(const AddressChange& change);
 
+  // Forgets the neighbours that this host has asked for and that have not answered: the next packet
+  // to one of them asks at once, not after the second that the kernel would wait.
+  Result<> ask_neighbours_anew(std::uint32_t ifindex);
+
   // Whether a route says that the address is a neighbour's at this interface.
   Result<bool> has_link_route(const Ip& address, std::uint32_t ifindex);
 

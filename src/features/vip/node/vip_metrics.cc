@@ -17,12 +17,14 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
                                     "Guards of virtual IPs that this agent started.")),
       passages_(registry.counters("fairlead_vip_passages_total",
                                   "Virtual IPs that this node took (held), gave up (released) or "
-                                  "lost because no majority renewed them (lost).",
+                                  "lost because no majority renewed them (lost); first packets "
+                                  "that came after it took one (reached).",
                                   {"vip", "what"})),
       phases_(registry.histograms(
           "fairlead_vip_takeover_seconds",
           "How long this node took to take a virtual IP, by phase: elect (from the assignment to "
-          "the majority's grant), announce (address, fence and first announcement).",
+          "the majority's grant), announce (address, fence and first announcement), reach (from "
+          "then to the first packet of a neighbour).",
           {"phase"}, {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5})) {
   registry.gauges_of("fairlead_vip_held", "1 while this node answers for the virtual IP.", {"vip"},
                      [report] {
@@ -37,6 +39,23 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
                        metrics::Registry::Readings readings;
                        for (const VipReport& vip : report().vips)
                          readings.push_back({{vip.address}, vip.holder.empty() ? 0.0 : 1.0});
+                       return readings;
+                     });
+  registry.gauges_of("fairlead_vip_conflicts",
+                     "Claims of other machines to a virtual IP since this node holds it.", {"vip"},
+                     [report] {
+                       metrics::Registry::Readings readings;
+                       for (const VipReport& vip : report().vips)
+                         readings.push_back({{vip.address}, static_cast<double>(vip.conflicts)});
+                       return readings;
+                     });
+  registry.gauges_of("fairlead_vip_address_put_back",
+                     "How often the address of a virtual IP was removed by others since this node "
+                     "holds it, and put back.",
+                     {"vip"}, [report] {
+                       metrics::Registry::Readings readings;
+                       for (const VipReport& vip : report().vips)
+                         readings.push_back({{vip.address}, static_cast<double>(vip.put_back)});
                        return readings;
                      });
   registry.gauge_of("fairlead_vip_leads", "1 while this node assigns the virtual IPs.", [report] {
@@ -54,6 +73,8 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
 
 void VipMetrics::passed(const Passage& passage) {
   passages_.with({passage.vip, passage.what}).add();
+  if (passage.what == "reached")
+    phases_.with({"reach"}).observe(static_cast<double>(passage.reach) * kMicrosecond);
   if (passage.what != "held") return;
   phases_.with({"elect"}).observe(static_cast<double>(passage.elect) * kMicrosecond);
   phases_.with({"announce"}).observe(static_cast<double>(passage.announce) * kMicrosecond);

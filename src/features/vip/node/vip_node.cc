@@ -164,7 +164,7 @@ void VipNode::take_report(Report report) {
 void VipNode::passed(const Passage& passage) {
   metrics_.passed(passage);
   const auto vip = Ip::parse(passage.vip);
-  if (!vip) return;
+  if (!vip || passage.what == "reached") return;
   notifier_.tell(
       {.vip = *vip, .held = passage.what == "held", .epoch = static_cast<Epoch>(passage.epoch)});
 }

@@ -75,6 +75,12 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
   } else if (vip.here) {
     told.actual = "held by " + vip.holder + ", this node, on " + vip.interface + ", epoch " +
                   std::to_string(vip.epoch);
+  } else if (vip.holder == facts.node && !vip.problem.empty()) {
+    told.actual = "this node is to hold it, and cannot";
+    told.missing.push_back({.what = "a place for it on this node",
+                            .why = vip.problem,
+                            .remedy = {},
+                            .since = vip.since});
   } else if (vip.holder == facts.node) {
     told.actual = "this node is to hold it, and may not answer yet";
     told.missing.push_back({.what = "the grant of a majority",
@@ -86,6 +92,12 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
     told.actual = "held by " + vip.holder + ", epoch " + std::to_string(vip.epoch);
   }
   if (!vip.here && vip.holder != facts.node) told.notes = why_not_here(facts);
+  if (vip.conflicts > 0)
+    told.notes.push_back("another machine claims it, too: " + vip.rival + ", " +
+                         std::to_string(vip.conflicts) + " times");
+  if (vip.put_back > 0)
+    told.notes.push_back("somebody removed its address from this node " +
+                         std::to_string(vip.put_back) + " times");
   if (!facts.report.leader.empty())
     told.notes.push_back("the assigner is " + facts.report.leader + ", term " +
                          std::to_string(facts.report.term));
