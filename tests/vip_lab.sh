@@ -53,6 +53,7 @@ config() {
   echo "  listen: 10.0.0.$(number_of "$1"):10000"
   echo "  lease: $LEASE"
   [ -z "${SECRET:-}" ] || echo "  secretFile: $SECRET"
+  [ -z "${FENCE:-}" ] || echo "  fence: $FENCE"
   echo "  peers:"
   for other in "${HOSTS[@]}"; do
     [ "$other" = "$1" ] || echo "  - {name: $other, address: '10.0.0.$(number_of "$other"):10000'}"
@@ -111,6 +112,36 @@ lab_up() {
   for host in "${HOSTS[@]}"; do add_host "$host" "$(number_of "$host")"; done
   add_host client 100
 }
+
+# keepalived on a host, with these lines for its timing. Its first master is host a.
+start_keepalived() {  # HOST LINES
+  cat >"$WORK/keepalived-$1.conf" <<C
+global_defs { vrrp_garp_master_refresh 60 }
+vrrp_instance v4 {
+  state BACKUP
+  interface eth0
+  virtual_router_id 51
+  priority $((200 - $(number_of "$1")))
+  $2
+  virtual_ipaddress { $VIP/24 dev eth0 }
+}
+vrrp_instance v6 {
+  state BACKUP
+  interface eth0
+  virtual_router_id 52
+  priority $((200 - $(number_of "$1")))
+  $2
+  virtual_ipaddress { $VIP6/64 dev eth0 }
+}
+C
+  ip netns exec "$ns-$1" keepalived --dont-fork --vrrp --log-console --use-file="$WORK/keepalived-$1.conf" \
+    --pid="$WORK/keepalived-$1.pid" --vrrp_pid="$WORK/keepalived-vrrp-$1.pid" >"$WORK/agent-$1.err" 2>&1 &
+  # shellcheck disable=SC2034  # for the scripts
+  AGENT[$1]=$!
+  STARTED+=($!)
+}
+keepalived_master() { in_ns "$1" ip -o addr show dev eth0 | grep -q "inet $VIP/"; }
+kill_keepalived() { kill -KILL "$(cat "$WORK/keepalived-$1.pid")" "$(cat "$WORK/keepalived-vrrp-$1.pid")"; }
 
 start_servers() {
   local host

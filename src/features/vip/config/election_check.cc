@@ -166,6 +166,7 @@ void check_election(const ElectionSettings& settings, const AgentApi& api, VipPl
                                          election.backend, errors);
   election.keep_without_quorum = settings.quorum_loss == "keep";
   election.allow_weaker_fence = settings.fence == "besteffort";
+  election.without_fence = settings.fence == "none";
   election.witness = settings.witness;
   if (election.backend == Backend::raft) {
     check_raft(settings, plan, members, errors);
@@ -196,6 +197,9 @@ void note_weaknesses(VipPlan& plan, std::size_t members) {
     plan.notes.emplace_back(
         "election.fence: besteffort: where the kernel cannot silence this host, a node that hangs "
         "may answer together with its successor");
+  if (election.without_fence)
+    plan.notes.emplace_back(
+        "election.fence: none: a node that hangs or is killed answers together with its successor");
   if (election.backend != Backend::raft || members < 2) return;
   if (election.secret_file.empty() && election.tls.empty())
     plan.notes.emplace_back(

@@ -38,6 +38,7 @@ struct ElectionConfig {
   TlsFiles tls;             // between the peers
   bool keep_without_quorum = false;
   bool allow_weaker_fence = false;          // hold also where the kernel cannot fence
+  bool without_fence = false;               // nothing is fenced: to see what the fence is for
   bool witness = false;                     // a member that holds nothing
   std::vector<std::string> etcd_endpoints;  // URLs
   TlsFiles etcd_tls;

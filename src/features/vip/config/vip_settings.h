@@ -113,11 +113,12 @@ struct ElectionSettings {
             "What a holder does that reaches no majority: release gives its virtual IPs up; keep "
             "keeps them, and with that gives up the promise that no two nodes answer.");
     v.field("fence", &ElectionSettings::fence)
-        .one_of({"required", "besteffort"})
+        .one_of({"required", "besteffort", "none"})
         .default_value("required")
         .description(
             "Whether virtual IPs are held only where the kernel can silence this host by itself "
-            "(required), or also with a weaker guarantee (besteffort).");
+            "(required), also where it cannot (besteffort), or without any fence (none), to see "
+            "what it is for.");
     v.field("witness", &ElectionSettings::witness)
         .description(
             "This node only votes. A site with two machines needs a third that does. The same as "

@@ -62,6 +62,7 @@ struct Order {
   std::int64_t drift_ppm = 0;
   bool keep_without_quorum = false;
   bool allow_weaker_fence = false;
+  bool without_fence = false;
   std::vector<VipOrder> vips;
 
   bool operator==(const Order&) const = default;
@@ -77,6 +78,7 @@ struct Order {
     v.field("driftPpm", &Order::drift_ppm);
     v.field("keepWithoutQuorum", &Order::keep_without_quorum);
     v.field("allowWeakerFence", &Order::allow_weaker_fence);
+    v.field("withoutFence", &Order::without_fence);
     v.field("vips", &Order::vips);
   }
 };

@@ -48,12 +48,14 @@ void write_note(int fd, Duration margin, const std::vector<Engine::Farewell>& fa
 Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order) {
   EngineHost host;
   KernelFence* guarding = nullptr;
-  Result<std::unique_ptr<KernelFence>> kernel = KernelFence::open();
+  Result<std::unique_ptr<KernelFence>> kernel =
+      order.without_fence ? fail(Code::unsupported, "switched off (election.fence: none)")
+                          : KernelFence::open();
   if (kernel) {
     guarding = kernel->get();
     host.fence_description = (*kernel)->description();
     host.fence = std::move(*kernel);
-  } else if (order.allow_weaker_fence) {
+  } else if (order.allow_weaker_fence || order.without_fence) {
     host.fence_description = "none: " + kernel.error().message;
     host.fence = std::make_unique<NoFence>();
     log::warning("no fence: two hosts may answer for a virtual IP when this one hangs",

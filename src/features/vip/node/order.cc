@@ -14,6 +14,7 @@ Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip
               .drift_ppm = election.settings.timing.drift_ppm,
               .keep_without_quorum = election.keep_without_quorum,
               .allow_weaker_fence = election.allow_weaker_fence,
+              .without_fence = election.without_fence,
               .vips = {}};
   for (const Member& member : election.settings.members)
     order.members.push_back({.name = member.name, .address = member.address});
