@@ -170,14 +170,16 @@ void add_config_flags(CLI::App& command, AgentFlags& flags) {
 }  // namespace
 
 void add_agent_command(CLI::App& app, int& exit_status) {
-  CLI::App* command =
-      app.add_subcommand("agent", "Runs Fairlead's features on this node (virtual networks).");
+  CLI::App* command = app.add_subcommand(
+      "agent", "Runs Fairlead's features on this node (virtual networks, virtual IPs).");
   auto flags = std::make_shared<AgentFlags>();
   add_field_flags(*command, *flags);
   command::add_log_flags(*command, flags->log);
   add_config_flags(*command, *flags);
   command->footer(
-      "Stopping or killing it leaves the networks as they are; the next one adopts them.\n"
+      "Stopping or killing it leaves the networks as they are; the next one adopts them. Virtual "
+      "IPs\n"
+      "go to other nodes.\n"
       "Examples:\n"
       "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7\n"
       "  fairlead agent --join-dir /var/lib/fairlead-node --host-ip 10.0.0.7 --fabric ovs\n"

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint16_t kArp = 0x0806, kIpv6 = 0x86dd, kVlan = 0x8100, kOuterVlan = 0x88a8;
 constexpr std::uint16_t kArpRequest = 1, kArpReply = 2;
 constexpr std::uint8_t kIcmpv6 = 58, kSolicitation = 135, kAdvertisement = 136;
-constexpr std::uint8_t kTargetAddressOption = 2;
+constexpr std::uint8_t kSourceAddressOption = 1, kTargetAddressOption = 2;
 constexpr std::uint32_t kOverride = 0x2000'0000;
 
 const Mac kBroadcast({0xff, 0xff, 0xff, 0xff, 0xff, 0xff});
@@ -104,10 +104,15 @@ std::string discovery(const Mac& from_mac, const Ip& from, const Ip& to, std::ui
       .take();
 }
 
-std::string target_option(const Mac& mac) {
-  std::string option{static_cast<char>(kTargetAddressOption), 1};
+std::string mac_option(std::uint8_t kind, const Mac& mac) {
+  std::string option{static_cast<char>(kind), 1};
   for (const std::uint8_t byte : mac.bytes()) option.push_back(static_cast<char>(byte));
   return option;
+}
+
+Ip solicited_group(const Ip& address) {
+  const auto& bytes = address.bytes();
+  return v6({0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff}, {bytes[13], bytes[14], bytes[15]});
 }
 
 // ---- reading
@@ -164,16 +169,19 @@ std::vector<std::string> announcements(const Ip& address, const Mac& mac) {
     return {arp(kArpRequest, mac, address, kNoMac, address),
             arp(kArpReply, mac, address, mac, address)};
   const Ip all_nodes = v6({0xff, 0x02}, {0x01});
-  return {
-      discovery(mac, address, all_nodes, kAdvertisement, kOverride, address, target_option(mac))};
+  return {discovery(mac, address, all_nodes, kAdvertisement, kOverride, address,
+                    mac_option(kTargetAddressOption, mac))};
 }
 
 std::string probe(const Ip& address, const Mac& mac) {
   if (address.is_v4()) return arp(kArpRequest, mac, Ip(), kNoMac, address);
-  const auto& bytes = address.bytes();
-  const Ip group =
-      v6({0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff}, {bytes[13], bytes[14], bytes[15]});
-  return discovery(mac, v6({}, {0}), group, kSolicitation, 0, address, {});
+  return discovery(mac, v6({}, {0}), solicited_group(address), kSolicitation, 0, address, {});
+}
+
+std::string question(const Ip& from, const Mac& mac, const Ip& neighbour) {
+  if (neighbour.is_v4()) return arp(kArpRequest, mac, from, kNoMac, neighbour);
+  return discovery(mac, from, solicited_group(neighbour), kSolicitation, 0, neighbour,
+                   mac_option(kSourceAddressOption, mac));
 }
 
 std::optional<AddressClaim> claim_in(std::string_view frame) {

@@ -20,6 +20,10 @@ std::vector<std::string> announcements(const Ip& address, const Mac& mac);
 // solicitation from the unspecified address.
 std::string probe(const Ip& address, const Mac& mac);
 
+// Asks for a neighbour's MAC, as a host does that has `from`: an ARP request, or a neighbour
+// solicitation. It claims `from`, too.
+std::string question(const Ip& from, const Mac& mac, const Ip& neighbour);
+
 // A frame's claim to an address.
 struct AddressClaim {
   Ip address;

@@ -87,6 +87,27 @@ TEST(Frames, AProbeClaimsNothing) {
   EXPECT_EQ(hex(probe(kSix, kMac)).substr(0, 12), "3333ff000075");
 }
 
+// As a host asks that has the address: broadcast, or to the neighbour's group, with its own MAC.
+TEST(Frames, QuestionsOfAHost) {
+  const Ip four = *Ip::parse("10.0.0.9"), six = *Ip::parse("fd00::9");
+  const std::string arp = hex(question(kFour, kMac, four));
+  EXPECT_EQ(arp.substr(0, 12), "ffffffffffff");
+  EXPECT_EQ(arp.substr(28),
+            "00010800060400010200000000"
+            "0a"
+            "0a00004b"
+            "000000000000"
+            "0a000009");
+  EXPECT_EQ(claim_in(question(kFour, kMac, four)), (AddressClaim{kFour, kMac}));
+  const std::string nd = hex(question(kSix, kMac, six));
+  EXPECT_EQ(nd.substr(0, 12), "3333ff000009");
+  EXPECT_EQ(nd.substr(108, 4), "8700");
+  EXPECT_EQ(nd.substr(124),
+            "fd000000000000000000000000000009"
+            "0101"
+            "02000000000a");
+}
+
 TEST(Frames, AWrongChecksumClaimsNothing) {
   std::string frame = announcements(kSix, kMac).front();
   frame[60] = static_cast<char>(frame[60] ^ 1);

@@ -138,8 +138,6 @@ void HostInterfaces::announce(const Ip& vip) {
   if (at == held_.end()) return;
   Held& held = at->second;
   held.announces = true;
-  opened_.insert(held.interface);
-  to_keep_.notify();
   held.told.reset();
   held.report.announced_at = runtime_.now();
   if (fence_ != nullptr) {
@@ -303,18 +301,26 @@ std::vector<AddressChange> HostInterfaces::due_changes() const {
 }
 
 // The address may have been there before the fence was open: a program that used it at once has
-// asked for its neighbours in vain.
+// asked for its neighbours in vain, and the kernel asks again only after a second. Asked by us,
+// they answer the kernel, which sends what waits for them.
 Task<void> HostInterfaces::ask_neighbours_anew() {
-  for (const std::string& interface : std::exchange(opened_, {})) {
-    const HostLink* link = host_.find(interface);
+  const std::set<Ip> opened = std::exchange(opened_, {});
+  const std::shared_ptr<RouteSocket> socket = changing_;
+  const Result<std::vector<RouteSocket::Unanswered>> unanswered =
+      co_await runtime::blocking(runtime_, [socket] { return socket->unanswered(); });
+  if (!unanswered) {
+    log::warning("neighbours not asked anew", {{"error", unanswered.error().to_string()}});
+    co_return;
+  }
+  std::set<RouteSocket::Unanswered> asked;
+  for (const Ip& vip : opened) {
+    const auto held = held_.find(vip);
+    const HostLink* link = held == held_.end() ? nullptr : host_.find(held->second.interface);
     if (link == nullptr) continue;
-    const std::shared_ptr<RouteSocket> socket = changing_;
-    const Result<> done = co_await runtime::blocking(runtime_, [socket, ifindex = link->ifindex] {
-      return socket->ask_neighbours_anew(ifindex);
-    });
-    if (!done)
-      log::warning("neighbours not asked anew",
-                   {{"interface", interface}, {"error", done.error().to_string()}});
+    for (const RouteSocket::Unanswered& one : *unanswered)
+      if (one.ifindex == link->ifindex && one.neighbour.is_v4() == vip.is_v4() &&
+          asked.insert(one).second)
+        (void)sender_.send(link->ifindex, question(vip, link->mac, one.neighbour));
   }
 }
 
@@ -392,6 +398,9 @@ void HostInterfaces::tell_if_there(const Ip& vip, Held& held) {
   }
   if (!held.announces || held.told == link->mac) return;
   held.told = link->mac;
+  // Not before: until the kernel has told of the address, it takes no answers to it.
+  opened_.insert(vip);
+  to_keep_.notify();
   held.schedule.begin(runtime_.now());
   if (held.schedule.take(runtime_.now())) tell(vip, held, *link);
   to_announce_.notify();

@@ -160,7 +160,7 @@ class HostInterfaces final : public Interfaces {
   // Whether there is a route, for VIPs that no network of their interface has.
   std::map<std::pair<Ip, std::string>, bool> routes_;
   Instant routes_due_{}, fence_due_{};
-  std::set<std::string> opened_;     // interfaces with a VIP whose fence was opened just now
+  std::set<Ip> opened_;              // VIPs that are announced since just now
   std::set<std::uint32_t> guarded_;  // interfaces
   std::set<std::string> unguarded_;
   bool busy_ = false;  // addresses are being changed

@@ -45,27 +45,14 @@ std::optional<HostLink> parse_link(nlmsghdr* message) {
   return link;
 }
 
-std::optional<Ip> parse_ip(unsigned char family, const nlattr* attribute) {
-  if (!attribute) return std::nullopt;
-  const auto* bytes = static_cast<const std::uint8_t*>(nla_data(attribute));
-  if (family == kInet && nla_len(attribute) == 4)
-    return Ip::v4(static_cast<std::uint32_t>(bytes[0]) << 24 |
-                  static_cast<std::uint32_t>(bytes[1]) << 16 |
-                  static_cast<std::uint32_t>(bytes[2]) << 8 | bytes[3]);
-  if (family != kInet6 || nla_len(attribute) != 16) return std::nullopt;
-  std::array<std::uint8_t, 16> v6;
-  std::copy_n(bytes, v6.size(), v6.begin());
-  return Ip::v6(v6);
-}
-
 std::optional<std::pair<HostAddress, AddressFacts>> parse_address(nlmsghdr* message) {
   nlattr* attributes[IFA_MAX + 1];
   if (nlmsg_parse(message, sizeof(ifaddrmsg), attributes, IFA_MAX, nullptr) < 0)
     return std::nullopt;
   const auto* info = static_cast<const ifaddrmsg*>(nlmsg_data(message));
   // IFA_ADDRESS is the other end's where there is one; then IFA_LOCAL is this host's.
-  const std::optional<Ip> network = parse_ip(info->ifa_family, attributes[IFA_ADDRESS]);
-  std::optional<Ip> local = parse_ip(info->ifa_family, attributes[IFA_LOCAL]);
+  const std::optional<Ip> network = ip_in(info->ifa_family, attributes[IFA_ADDRESS]);
+  std::optional<Ip> local = ip_in(info->ifa_family, attributes[IFA_LOCAL]);
   if (!local) local = network;
   if (!local || info->ifa_prefixlen > local->width()) return std::nullopt;
   AddressFacts facts{.on_link = Cidr(network.value_or(*local), info->ifa_prefixlen)};
@@ -83,6 +70,19 @@ bool put(Map& map, const typename Map::key_type& key, const typename Map::mapped
 }
 
 }  // namespace
+
+std::optional<Ip> ip_in(unsigned char family, const nlattr* attribute) {
+  if (!attribute) return std::nullopt;
+  const auto* bytes = static_cast<const std::uint8_t*>(nla_data(attribute));
+  if (family == kInet && nla_len(attribute) == 4)
+    return Ip::v4(static_cast<std::uint32_t>(bytes[0]) << 24 |
+                  static_cast<std::uint32_t>(bytes[1]) << 16 |
+                  static_cast<std::uint32_t>(bytes[2]) << 8 | bytes[3]);
+  if (family != kInet6 || nla_len(attribute) != 16) return std::nullopt;
+  std::array<std::uint8_t, 16> v6;
+  std::copy_n(bytes, v6.size(), v6.begin());
+  return Ip::v6(v6);
+}
 
 const HostLink* HostState::find(std::string_view name) const {
   const auto at =

@@ -6,14 +6,20 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "foundation/base/ip.h"
 
 struct nlmsghdr;
+struct nlattr;
 
 namespace fairlead::vip {
+
+// The address in an attribute of a message about this family (AF_…); nothing: it is none, or not
+// there.
+std::optional<Ip> ip_in(unsigned char family, const nlattr* attribute);
 
 // Written beside each address that we add (IFA_PROTO, Linux 5.18), so that a later process knows it
 // for ours. Numbers below 4 are the kernel's; the others are free for programs to choose.

@@ -135,30 +135,22 @@ Result<> RouteSocket::apply(const AddressChange& change) {
   return fail(std::move(failed));
 }
 
-Result<> RouteSocket::ask_neighbours_anew(std::uint32_t ifindex) {
+Result<std::vector<RouteSocket::Unanswered>> RouteSocket::unanswered() {
   const Message question(nlmsg_alloc_simple(RTM_GETNEIGH, NLM_F_DUMP));
   ndmsg head{};
   nlmsg_append(question.get(), &head, sizeof(head), NLMSG_ALIGNTO);
-  std::vector<Message> orders;
+  std::vector<Unanswered> found;
   FL_CHECKED(exchange(socket_, question.get(), "list neighbours", [&](nlmsghdr* one) {
     nlattr* attributes[NDA_MAX + 1];
     if (one->nlmsg_type != RTM_NEWNEIGH ||
-        nlmsg_parse(one, sizeof(ndmsg), attributes, NDA_MAX, nullptr) < 0 || !attributes[NDA_DST])
+        nlmsg_parse(one, sizeof(ndmsg), attributes, NDA_MAX, nullptr) < 0)
       return;
     const auto* neighbour = static_cast<const ndmsg*>(nlmsg_data(one));
-    if (static_cast<std::uint32_t>(neighbour->ndm_ifindex) != ifindex ||
-        (neighbour->ndm_state & NUD_INCOMPLETE) == 0)
-      return;
-    Message order(nlmsg_alloc_simple(RTM_DELNEIGH, 0));
-    ndmsg whom{};
-    whom.ndm_family = neighbour->ndm_family;
-    whom.ndm_ifindex = neighbour->ndm_ifindex;
-    nlmsg_append(order.get(), &whom, sizeof(whom), NLMSG_ALIGNTO);
-    nla_put(order.get(), NDA_DST, nla_len(attributes[NDA_DST]), nla_data(attributes[NDA_DST]));
-    orders.push_back(std::move(order));
+    const std::optional<Ip> ip = ip_in(neighbour->ndm_family, attributes[NDA_DST]);
+    if (ip && (neighbour->ndm_state & NUD_INCOMPLETE) != 0)
+      found.push_back({static_cast<std::uint32_t>(neighbour->ndm_ifindex), *ip});
   }));
-  for (Message& order : orders) (void)nl_send_sync(socket_, order.release());  // it may have come
-  return {};
+  return found;
 }
 
 Result<bool> RouteSocket::has_link_route(const Ip& address, std::uint32_t ifindex) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "features/vip/host/address_rules.h"
 #include "features/vip/host/host_state.h"
@@ -30,9 +31,13 @@ class RouteSocket {
   // there is fine.
   Result<> apply(const AddressChange& change);
 
-  // Forgets the neighbours that this host has asked for and that have not answered: the next packet
-  // to one of them asks at once, not after the second that the kernel would wait.
-  Result<> ask_neighbours_anew(std::uint32_t ifindex);
+  // Neighbours that this host has asked for and that have not answered yet.
+  struct Unanswered {
+    std::uint32_t ifindex = 0;
+    Ip neighbour;
+    auto operator<=>(const Unanswered&) const = default;
+  };
+  Result<std::vector<Unanswered>> unanswered();
 
   // Whether a route says that the address is a neighbour's at this interface.
   Result<bool> has_link_route(const Ip& address, std::uint32_t ifindex);
