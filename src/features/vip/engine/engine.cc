@@ -404,10 +404,6 @@ Task<void> Engine::retire() {
   for (const Farewell& farewell : farewells())
     (void)co_await socket_->send(farewell.to, farewell.bytes);
   co_await parts_.interfaces.settled();
-  // Without its address this host answers for no VIP, and whoever gets it next, another program too,
-  // finds no fence.
-  for (const auto& [vip, interface] : fenced_)
-    if (parts_.interfaces.absent(vip)) (void)parts_.fence.forget(vip);
 }
 
 Task<void> Engine::run() {

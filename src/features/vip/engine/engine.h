@@ -82,8 +82,8 @@ class Engine {
   // Until cancelled.
   Task<void> run();
   // Closes every VIP, removes the addresses and, after the margin, says farewell to the peers: they
-  // need not wait for the lease. Nothing is held from then on, and what has no address here any more
-  // is not fenced any more.
+  // need not wait for the lease. Nothing is held from then on. The fence stays, closed: a program
+  // with an IPv6 socket that is bound to the VIP goes on sending from it without the address.
   Task<void> retire();
 
   // By hand, done by the assigner, wherever it is. Fails with what it says, or with unavailable if
