@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "features/vip/election/election.h"
 #include "features/vip/election/message.h"
 #include "features/vip/election/placement.h"
 #include "features/vip/election/promise_book.h"
@@ -34,7 +35,7 @@ struct ElectorOptions {
   Raft::Durable durable;
 };
 
-class Elector {
+class Elector final : public Election {
  public:
   struct Envelope {
     std::string to;
@@ -43,28 +44,27 @@ class Elector {
 
   Elector(ElectorOptions options, Instant now, Raft::Random random);
 
-  // What this node could hold from now on: replaces what was offered before. `version` is ignored.
-  void offer(Instant now, std::vector<Offer> offers);
+  void offer(Instant now, std::vector<Offer> offers) override;
   // By hand. Fails unless this node leads.
-  Result<> move(Instant now, const Ip& vip, const std::string& to);
+  Result<> move(Instant now, const Ip& vip, const std::string& to) override;
 
-  void tick(Instant now);
+  void tick(Instant now) override;
   void receive(Instant now, const std::string& from, const Message& message);
-  // The engine has closed the fence for this claim, and the margin has passed.
-  void closed(Instant now, const Claim& claim);
+  void closed(Instant now, const Claim& claim) override;
 
   std::optional<Raft::Write> take_write() { return raft_.take_write(); }
   void written(Instant now, std::uint64_t number);
   void write_failed() { raft_.write_failed(); }
 
   std::vector<Envelope> take_messages();
-  Instant next_tick() const;
+  Instant next_tick() const override;
 
-  std::optional<Instant> deadline(const Ip& vip) const { return tenure_.deadline(vip); }
-  std::vector<Claim> wanted() const { return tenure_.claims(); }
-  const std::vector<Claim>& closing() const { return closing_; }
-  // As far as this node knows.
-  const std::map<Ip, Row>& table() const { return table_; }
+  std::optional<Instant> deadline(const Ip& vip) const override { return tenure_.deadline(vip); }
+  std::vector<Claim> wanted() const override { return tenure_.claims(); }
+  const std::vector<Claim>& closing() const override { return closing_; }
+  const std::map<Ip, Row>& table() const override { return table_; }
+  std::string assigner() const override { return raft_.leader(); }
+  const Timing& timing() const override { return raft_.latest().settings.timing; }
   Raft& raft() { return raft_; }
   const Raft& raft() const { return raft_; }
   // The message that ends this engine's tenures, for the guard to send: to every peer.
@@ -93,7 +93,6 @@ class Elector {
   bool is_alive(Instant now, const std::string& name) const;
   PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
-  const Timing& timing() const { return raft_.latest().settings.timing; }
 
   std::string self_;
   std::uint64_t incarnation_;

@@ -8,66 +8,15 @@
 #include "foundation/runtime/timed_wait.h"
 
 namespace fairlead::vip {
-namespace {
 
-constexpr int kStateMode = 0600;
-constexpr std::size_t kMostQueued = 1'024;  // datagrams; further ones are dropped, as networks do
-
-Result<EngineState> read_state(runtime::Runtime& runtime, const EngineOptions& options) {
-  const Result<std::string> text = runtime.files().read(options.state);
-  if (text) {
-    Result<EngineState> state = decode_state(*text);
-    if (!state) return fail(std::move(state).error().context(options.state));
-    return state;
-  }
-  if (text.error().code != Code::not_found) return fail(text.error());
-  EngineState state{
-      .instance = runtime.random() | 1,
-      .durable = {.reserved_term = 0, .log = {{.version = {}, .settings = options.settings}}}};
-  std::ranges::sort(state.durable.log.front().settings.members);
-  FL_CHECKED(runtime.files().write_atomically(options.state, encode(state), kStateMode));
-  return state;
+Result<std::unique_ptr<Engine>> Engine::open(Parts parts, PeerOptions options) {
+  FL_TRY(std::unique_ptr<PeerElectorate> peers,
+         PeerElectorate::open(parts.runtime, std::move(options)));
+  return std::make_unique<Engine>(parts, std::move(peers));
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Engine>> Engine::open(Parts parts, EngineOptions options) {
-  FL_CHECKED(check(options.settings.timing));
-  if (!options.settings.find(options.node))
-    return fail(Code::invalid, "node " + options.node + " is none of the members");
-  FL_TRY(EngineState state, read_state(parts.runtime, options));
-  auto socket = parts.runtime.open_datagram(options.listen);
-  if (!socket) return fail(std::move(socket).error().context("listen"));
-  return std::unique_ptr<Engine>(
-      new Engine(parts, std::move(options), std::move(state), std::move(*socket)));
-}
-
-Engine::Engine(Parts parts, EngineOptions options, EngineState state,
-               std::unique_ptr<runtime::DatagramSocket> socket)
-    : parts_(parts),
-      options_(std::move(options)),
-      instance_(state.instance),
-      socket_(std::move(socket)),
-      sessions_({.self = {options_.node, parts_.runtime.random() | 1}, .secret = options_.secret}) {
-  elector_.emplace(ElectorOptions{.self = options_.node,
-                                  .incarnation = sessions_.self().incarnation,
-                                  .durable = std::move(state.durable)},
-                   parts_.runtime.now(), [this] { return parts_.runtime.random(); });
-  follow_members();
-}
-
-void Engine::follow_members() {
-  const Entry& latest = elector_->raft().latest();
-  members_ = latest.version;
-  addresses_.clear();
-  std::vector<std::string> names;
-  for (const Member& member : latest.settings.members) {
-    names.push_back(member.name);
-    if (Result<runtime::Endpoint> at = runtime::Endpoint::parse(member.address))
-      addresses_[member.name] = std::move(*at);
-  }
-  sessions_.set_peers(names);
-}
+Engine::Engine(Parts parts, std::unique_ptr<Electorate> electorate)
+    : parts_(parts), electorate_(std::move(electorate)), election_(electorate_->election()) {}
 
 void Engine::offer(std::vector<VipConfig> vips) {
   vips_.clear();
@@ -85,12 +34,12 @@ void Engine::offer(std::vector<VipConfig> vips) {
                       .options = vip.options});
     vips_[vip.address] = std::move(vip);
   }
-  elector_->offer(parts_.runtime.now(), std::move(offers));
+  election_.offer(parts_.runtime.now(), std::move(offers));
   settle();
 }
 
 Result<> Engine::move(const Ip& vip, const std::string& to) {
-  Result<> moved = elector_->move(parts_.runtime.now(), vip, to);
+  Result<> moved = election_.move(parts_.runtime.now(), vip, to);
   settle();
   return moved;
 }
@@ -104,19 +53,17 @@ bool Engine::holds(const Ip& vip) const {
 void Engine::settle() {
   close_what_moved();
   open_what_is_granted();
-  send_messages();
-  if (elector_->raft().latest().version != members_) follow_members();
+  electorate_->carry();
   time_changed_.notify();
-  to_write_.notify();
 }
 
 void Engine::close_what_moved() {
-  for (const Claim& claim : elector_->closing()) {
+  for (const Claim& claim : election_.closing()) {
     const bool begun =
         std::ranges::any_of(closing_, [&](const Closing& one) { return one.claim == claim; });
     if (begun) continue;
     if (Result<> closed = parts_.fence.close(claim.vip); !closed) {
-      // Not told to the peers: they wait until the lease has ended.
+      // Not told to the others: they wait until the lease has ended.
       log::error("fence not closed",
                  {{"vip", claim.vip.to_string()}, {"error", closed.error().to_string()}});
       continue;
@@ -127,8 +74,7 @@ void Engine::close_what_moved() {
       held_.erase(held);
     }
     log::info("virtual IP given up", {{"vip", claim.vip.to_string()}, {"epoch", claim.epoch}});
-    closing_.push_back(
-        {parts_.runtime.now() + elector_->raft().latest().settings.timing.margin, claim});
+    closing_.push_back({parts_.runtime.now() + election_.timing().margin, claim});
   }
 }
 
@@ -141,7 +87,7 @@ void Engine::let_go(const Ip& vip, const std::string& interface) {
 
 void Engine::open_what_is_granted() {
   if (retired_) return;
-  for (const Claim& claim : elector_->wanted()) {
+  for (const Claim& claim : election_.wanted()) {
     const auto vip = vips_.find(claim.vip);
     if (vip == vips_.end()) continue;
     const std::string& interface = vip->second.interface;
@@ -153,7 +99,7 @@ void Engine::open_what_is_granted() {
       }
       held_[claim.vip] = interface;
     }
-    const std::optional<Instant> deadline = elector_->deadline(claim.vip);
+    const std::optional<Instant> deadline = election_.deadline(claim.vip);
     if (!deadline) continue;
     Instant& until = open_until_[claim.vip];
     if (until == *deadline) continue;
@@ -172,50 +118,6 @@ void Engine::open_what_is_granted() {
   }
 }
 
-void Engine::send_messages() {
-  for (const Elector::Envelope& envelope : elector_->take_messages())
-    queue(envelope.to, sessions_.send(envelope.to, envelope.message));
-}
-
-void Engine::queue(const std::string& to, std::string bytes) {
-  if (outgoing_.size() >= kMostQueued) return;
-  outgoing_.push_back({to, std::move(bytes)});
-  to_send_.notify();
-}
-
-Task<void> Engine::send() {
-  for (;;) {
-    while (!outgoing_.empty()) {
-      const Outgoing one = std::move(outgoing_.front());
-      outgoing_.pop_front();
-      const auto at = addresses_.find(one.to);
-      if (at == addresses_.end()) continue;
-      const Result<> sent = co_await socket_->send(at->second, one.bytes);
-      if (!sent && sent.error().code == Code::cancelled) co_return;
-    }
-    if (!co_await to_send_.wait()) co_return;
-  }
-}
-
-Task<void> Engine::receive() {
-  for (;;) {
-    const Result<runtime::Datagram> datagram = co_await socket_->receive();
-    if (!datagram) {
-      if (datagram.error().code == Code::cancelled) co_return;
-      if (!co_await runtime::sleep(parts_.runtime, 10ms)) co_return;
-      continue;
-    }
-    Sessions::Outcome outcome = sessions_.receive(datagram->bytes);
-    if (!outcome.refused.empty())
-      log::debug("datagram refused",
-                 {{"from", datagram->from.to_string()}, {"reason", outcome.refused}});
-    if (outcome.reply) queue(outcome.reply->first, std::move(outcome.reply->second));
-    if (outcome.received)
-      elector_->receive(parts_.runtime.now(), outcome.received->from, outcome.received->message);
-    settle();
-  }
-}
-
 Task<void> Engine::keep_time() {
   for (;;) {
     const Instant now = parts_.runtime.now();
@@ -225,37 +127,14 @@ Task<void> Engine::keep_time() {
       closed.push_back(one.claim);
       return true;
     });
-    for (const Claim& claim : closed) elector_->closed(now, claim);
-    if (now >= elector_->next_tick()) elector_->tick(now);
+    for (const Claim& claim : closed) election_.closed(now, claim);
+    if (now >= election_.next_tick()) election_.tick(now);
     settle();
-    Instant due = elector_->next_tick();
+    Instant due = election_.next_tick();
     for (const Closing& one : closing_) due = std::min(due, one.due);
     runtime::TimedWait wait(parts_.runtime, time_changed_, due);
     const Result<> woken = co_await wait;
     if (!woken && woken.error().code == Code::cancelled) co_return;
-  }
-}
-
-Task<void> Engine::keep_state() {
-  for (;;) {
-    if (std::optional<Raft::Write> write = elector_->take_write()) {
-      std::string text =
-          encode(EngineState{.instance = instance_, .durable = std::move(write->durable)});
-      Result<> written = co_await runtime::blocking(parts_.runtime, [this, text = std::move(text)] {
-        return parts_.runtime.files().write_atomically(options_.state, text, kStateMode);
-      });
-      if (!written) {
-        log::error("election state not written",
-                   {{"file", options_.state}, {"error", written.error().to_string()}});
-        if (!co_await runtime::sleep(parts_.runtime, 1s)) co_return;
-        elector_->write_failed();
-        continue;
-      }
-      elector_->written(parts_.runtime.now(), write->number);
-      settle();
-      continue;
-    }
-    if (!co_await to_write_.wait()) co_return;
   }
 }
 
@@ -265,21 +144,15 @@ Task<void> Engine::retire() {
   open_until_.clear();
   for (const auto& [vip, interface] : held_) let_go(vip, interface);
   held_.clear();
-  const Duration margin = elector_->raft().latest().settings.timing.margin;
+  const Duration margin = election_.timing().margin;
   if (!co_await runtime::sleep(parts_.runtime, margin)) co_return;
-  for (const auto& [name, at] : addresses_) {
-    if (name == options_.node) continue;
-    if (const auto bytes = sessions_.farewell(name, elector_->farewell()))
-      (void)co_await socket_->send(at, *bytes);
-  }
+  co_await electorate_->say_farewell();
 }
 
 Task<void> Engine::run() {
   runtime::Scope scope(parts_.runtime);
-  scope.spawn(receive());
-  scope.spawn(send());
+  scope.spawn(electorate_->run([this] { settle(); }));
   scope.spawn(keep_time());
-  scope.spawn(keep_state());
   co_await scope.join();
 }
 

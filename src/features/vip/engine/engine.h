@@ -1,44 +1,33 @@
-// Engine: carries out what the Elector decides: datagrams, timers, disk, fence, addresses. One in
-// each process of virtual IPs. Decides nothing itself.
+// Engine: carries out what the election decides: timers, fence, addresses. One in each process of
+// virtual IPs. Decides nothing itself; how the election reaches the others is the Electorate's.
 //
-//   socket → Sessions → Elector → Sessions → socket
-//   timer  ─────────────→ │ ──→ Fence, Interfaces
-//   disk   ←─────────────→ │
+//   Electorate ⇄ Election ──→ Fence, Interfaces
+//   timer  ─────────→ │
 //
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
-//   - The fence is opened before the neighbours are told, and closed before the peers are told.
-//   - A heartbeat's time is read before it is sealed; the fence gets the absolute deadline.
+//   - The fence is opened before the neighbours are told, and closed before the others are told.
+//   - The fence gets the absolute deadline, which counts from before the others were asked.
 //   - A release is sent the margin after the fence was closed.
 //
 // Stopping: retire() while run() still runs, then cancel run(). An engine that ends otherwise
 // leaves its fence to the deadline, or to the guard.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "features/vip/election/elector.h"
+#include "features/vip/engine/electorate.h"
 #include "features/vip/engine/interfaces.h"
-#include "features/vip/engine/state_file.h"
+#include "features/vip/engine/peer_electorate.h"
 #include "features/vip/fence/fence.h"
-#include "features/vip/peers/sessions.h"
 #include "foundation/runtime/channel.h"
 #include "foundation/runtime/runtime.h"
 
 namespace fairlead::vip {
-
-struct EngineOptions {
-  std::string node;
-  runtime::Endpoint listen;
-  std::string state;                  // file
-  std::optional<std::string> secret;  // nothing: peers are not authenticated
-  Settings settings;                  // of the first start; later the state's count
-};
 
 // A VIP of this node's configuration.
 struct VipConfig {
@@ -56,8 +45,9 @@ class Engine {
     Fence& fence;
     Interfaces& interfaces;
   };
-  // Reads or begins the state, binds the socket. Fails naming the file or the address.
-  static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
+  Engine(Parts parts, std::unique_ptr<Electorate> electorate);
+  // Among peers. Fails as PeerElectorate::open() does.
+  static Result<std::unique_ptr<Engine>> open(Parts parts, PeerOptions options);
 
   // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
   // interface is not usable is offered as not healthy.
@@ -65,56 +55,38 @@ class Engine {
 
   // Until cancelled.
   Task<void> run();
-  // Closes every VIP, removes the addresses and, after the margin, says farewell to the peers: they
-  // need not wait for the lease. Nothing is held from then on.
+  // Closes every VIP, removes the addresses and, after the margin, says farewell: the others need
+  // not wait for the lease. Nothing is held from then on.
   Task<void> retire();
 
   Result<> move(const Ip& vip, const std::string& to);
-  const Elector& elector() const { return *elector_; }
+  const Election& election() const { return election_; }
   bool holds(const Ip& vip) const;
-  bool authenticated() const { return sessions_.authenticated(); }
+  bool authenticated() const { return electorate_->authenticated(); }
 
  private:
   struct Closing {
     Instant due;
     Claim claim;
   };
-  struct Outgoing {
-    std::string to;
-    std::string bytes;
-  };
 
-  Engine(Parts parts, EngineOptions options, EngineState state,
-         std::unique_ptr<runtime::DatagramSocket> socket);
-  // Carries out what the elector wants after each step.
+  // Carries out what the election wants after each step.
   void settle();
   void close_what_moved();
   void open_what_is_granted();
   void let_go(const Ip& vip, const std::string& interface);
-  void send_messages();
-  void follow_members();
-  void queue(const std::string& to, std::string bytes);
 
-  Task<void> receive();
-  Task<void> send();
   Task<void> keep_time();
-  Task<void> keep_state();
 
   Parts parts_;
-  EngineOptions options_;
-  std::uint64_t instance_;
-  std::unique_ptr<runtime::DatagramSocket> socket_;
-  Sessions sessions_;
-  std::optional<Elector> elector_;
-  Version members_;
-  std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
+  std::unique_ptr<Electorate> electorate_;
+  Election& election_;
   std::map<Ip, VipConfig> vips_;
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
   std::vector<Closing> closing_;
-  std::deque<Outgoing> outgoing_;
   bool retired_ = false;
-  runtime::Signal to_send_, time_changed_, to_write_;
+  runtime::Signal time_changed_;
 };
 
 }  // namespace fairlead::vip
