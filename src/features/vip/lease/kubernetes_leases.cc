@@ -46,7 +46,7 @@ Result<> check_not_behind(std::string_view server, const std::vector<Ip>& vips) 
       url ? Result<runtime::Endpoint>(url->endpoint) : runtime::Endpoint::parse(server);
   if (!at) return fail(std::move(at).error().context(server));
   const Result<Ip> address = Ip::parse(at->host);
-  if (!address || !std::ranges::contains(vips, *address)) return {};
+  if (!address || std::ranges::find(vips, *address) == vips.end()) return {};
   return fail(
       Code::invalid,
       fmt::format("{} leads through the virtual IP {}: nobody could be elected while nobody "

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "foundation/base/log.h"
-
 namespace fairlead::vip {
 namespace {
 
@@ -66,6 +64,7 @@ Result<> LeaseElector::move(Instant now, const Ip& vip, const std::string& to) {
   if (!candidate->second.healthy) return fail(Code::unavailable, to + " is not healthy");
   wishes_[vip] = to;
   look_ = true;
+  hurry_if_unsettled(now);
   return {};
 }
 
@@ -98,8 +97,7 @@ std::vector<StoreRequest> LeaseElector::take_requests(Instant now) {
   if (std::optional<StoreRequest> request = duty(now)) requests.push_back(std::move(*request));
   if (lists_.under_way == 0 && now >= list_due_) {
     lists_.under_way = next_number_++;
-    const Duration renew = timing().renew;
-    list_due_ = now + (is_unsettled(now) ? renew / kFasterWhenUnsettled : renew);
+    list_due_ = now + timing().renew;
     requests.push_back({.number = lists_.under_way, .put = {}});
   }
   return requests;
@@ -163,7 +161,7 @@ void LeaseElector::renewed(Instant now, const Result<std::string>& version) {
   own_version_ = *version;
   confirmed_ = sent_.sequence;
   adopted_ = true;
-  problem_.clear();
+  if (now >= young_until_) problem_.clear();
   if (sent_.gone) said_farewell_ = true;
   for (const Claim& claim : sent_.claims) {
     const auto held = held_.find(claim.vip);
@@ -240,7 +238,6 @@ void LeaseElector::duty_done(Instant now, const Result<std::string>& version) {
     return;
   }
   if (doing_.barred) {
-    log::info("silent node barred", {{"node", doing_.node}, {"epoch", doing_.barred->barred}});
     census_.put_node(now, doing_.node, *doing_.barred, *version);
   } else {
     // Who starts at the same time is to be heard before everything is given away.
@@ -249,6 +246,7 @@ void LeaseElector::duty_done(Instant now, const Result<std::string>& version) {
   }
   look_ = true;
   follow_table(now);
+  hurry_if_unsettled(now);
 }
 
 // --- Answers
@@ -283,12 +281,13 @@ void LeaseElector::listed(Instant now, std::uint64_t number,
   if (shows_own) examine_own_record(now);
   look_ = true;
   follow_table(now);
+  hurry_if_unsettled(now);
 }
 
 // The store was restored, or somebody deleted records. Leases of before may still run.
 void LeaseElector::distrust(Instant now, std::string_view why) {
-  log::error("the store went back in time: nothing is held until leases of before have ended",
-             {{"node", options_.self}, {"reason", why}});
+  problem_ = fmt::format(
+      "the store went back in time: {}; nothing is held until leases of before have ended", why);
   confirmed_ = 0;
   adopted_ = false;
   forfeit();
@@ -359,14 +358,34 @@ std::set<Claim> LeaseElector::due_claims(Instant now) const {
   if (!table || own_table_ != table->id || now < young_until_ || retired_) return due;
   for (const auto& [vip, row] : table->rows) {
     const Claim claim{vip, row.epoch};
-    if (row.node == options_.self && !row.leaving && row.epoch > barred_ &&
-        !released_.contains(claim) && !ends_by_.contains(claim) && offers_.contains(vip))
+    if (row.node == options_.self && row.epoch > barred_ && !released_.contains(claim) &&
+        !ends_by_.contains(claim) && offers_.contains(vip) && !is_to_leave(now, claim))
       due.insert(claim);
   }
   return due;
 }
 
+// A VIP that leaves for a better place stays for a renewal interval: by then every node has seen
+// the table and looks more often, so that the successor follows soon.
+bool LeaseElector::is_to_leave(Instant now, const Claim& claim) const {
+  const auto since = leaving_since_.find(claim);
+  if (since == leaving_since_.end()) return false;
+  const bool holds_well = offers_.at(claim.vip).healthy && held_.contains(claim.vip);
+  return !holds_well || now >= since->second + timing().renew;
+}
+
+void LeaseElector::see_what_leaves(Instant now) {
+  std::map<Claim, Instant> before = std::exchange(leaving_since_, {});
+  if (!census_.table()) return;
+  for (const auto& [vip, row] : census_.table()->rows) {
+    if (!row.leaving || row.node != options_.self) continue;
+    const auto known = before.find({vip, row.epoch});
+    leaving_since_[{vip, row.epoch}] = known == before.end() ? now : known->second;
+  }
+}
+
 void LeaseElector::follow_table(Instant now) {
+  see_what_leaves(now);
   std::set<Claim> due = due_claims(now);
   for (const Claim& claim : wanted())
     if (!due.contains(claim)) give_up(claim.vip);
@@ -377,6 +396,7 @@ void LeaseElector::follow_table(Instant now) {
     held_[claim.vip] = {.epoch = claim.epoch, .deadline = {}};
     dirty_ = true;
   }
+  release_what_is_not_wanted();
   rows_.clear();
   if (!census_.table()) return;
   std::erase_if(wishes_, [&](const auto& wish) {
@@ -394,6 +414,18 @@ void LeaseElector::follow_table(Instant now) {
     });
 }
 
+// What this node was given and does not claim, because it is to leave or is not offered.
+void LeaseElector::release_what_is_not_wanted() {
+  if (!census_.table() || own_table_ != census_.table()->id) return;
+  for (const auto& [vip, row] : census_.table()->rows) {
+    const Claim claim{vip, row.epoch};
+    if (row.node != options_.self || row.epoch <= barred_ || held_.contains(vip) ||
+        ends_by_.contains(claim))
+      continue;
+    if (released_.insert(claim).second) dirty_ = true;
+  }
+}
+
 void LeaseElector::closed(Instant now, const Claim& claim) {
   if (std::erase(closing_, claim) == 0) return;
   ends_by_.erase(claim);
@@ -408,6 +440,11 @@ void LeaseElector::retire() {
   closing_.clear();
   ends_by_.clear();
   dirty_ = true;
+}
+
+void LeaseElector::hurry_if_unsettled(Instant now) {
+  if (is_unsettled(now))
+    list_due_ = std::min(list_due_, now + timing().renew / kFasterWhenUnsettled);
 }
 
 // Something is on its way that others wait for.

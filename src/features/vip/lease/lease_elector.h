@@ -67,6 +67,7 @@ class LeaseElector final : public Election {
   void retire();
   bool has_retired() const { return said_farewell_; }
 
+  const std::string& self() const { return options_.self; }
   // Why this node takes no part at the moment; empty: it does, or is about to.
   const std::string& problem() const { return problem_; }
 
@@ -102,7 +103,11 @@ class LeaseElector final : public Election {
   void give_up(const Ip& vip);
   void join_table();
   std::set<Claim> due_claims(Instant now) const;
+  bool is_to_leave(Instant now, const Claim& claim) const;
+  void see_what_leaves(Instant now);
+  void release_what_is_not_wanted();
   bool is_unsettled(Instant now) const;
+  void hurry_if_unsettled(Instant now);
 
   LeaseElectorOptions options_;
   Random random_;
@@ -112,8 +117,9 @@ class LeaseElector final : public Election {
   std::map<Ip, Offer> offers_;
   std::map<Ip, Held> held_;
   std::vector<Claim> closing_;
-  std::map<Claim, Instant> ends_by_;  // of those: the deadline that the fence has
-  std::map<Ip, std::string> wishes_;  // moves by hand that are not in the table yet
+  std::map<Claim, Instant> ends_by_;        // of those: the deadline that the fence has
+  std::map<Claim, Instant> leaving_since_;  // rows of this node that are to leave
+  std::map<Ip, std::string> wishes_;        // moves by hand that are not in the table yet
 
   // This node's record.
   bool own_known_ = false;   // own_version_ is what the store has, as far as is known

@@ -32,7 +32,7 @@ TEST(LeaseElector, ASingleNodeHoldsAll) {
 TEST(LeaseElector, ADeadHostIsReplacedWithinTheBound) {
   const Duration bound = promise_length(kTiming, kTiming.lease) + 2 * kTiming.renew;
   std::set<bool> was_assigner;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     LeaseSite site({"a", "b", "c"}, 3, seed);
     site.run(3s);
     const std::string first = site.holder(1);
@@ -164,7 +164,7 @@ TEST(LeaseElector, WithoutAStoreNobodyAnswersUnlessItIsToKeep) {
     site.store_away = false;
     site.run(2s);
     EXPECT_EQ(site.holder(1).size(), 1u);
-    EXPECT_EQ(site.two, 0);
+    if (!keep) EXPECT_EQ(site.two, 0);  // else there may be two until the first has noticed
   }
 }
 
@@ -231,7 +231,7 @@ TEST(LeaseElector, DeletedRecordsAreMadeAnew) {
 
 // The store comes back as it was some time ago.
 TEST(LeaseElector, ARestoredStoreMakesNoSecondHolder) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
     LeaseSite site({"a", "b", "c"}, 3, seed);
     site.run(3s);
     const LeaseSite::Contents before = site.contents();
@@ -310,7 +310,7 @@ void heal(LeaseSite& site) {
 TEST(LeaseElector, NeverTwo) {
   int changes = 0, bars = 0, conflicts = 0, late_puts = 0;
   std::size_t assigners = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     LeaseSite site({"a", "b", "c"}, 2, seed);
     site.run(1s);
     disturb(site, 60);
@@ -318,7 +318,8 @@ TEST(LeaseElector, NeverTwo) {
     heal(site);
     site.run(5s);
     EXPECT_EQ(site.two, 0) << "seed " << seed;
-    for (int i = 1; i <= 2; ++i) EXPECT_EQ(site.holder(i).size(), 1u) << "seed " << seed;
+    for (int i = 1; i <= 2; ++i)
+      EXPECT_EQ(site.holder(i).size(), 1u) << "seed " << seed << "\n" << site.what_is_stored();
     changes += site.changes;
     bars += site.bars;
     conflicts += site.conflicts;
@@ -326,11 +327,11 @@ TEST(LeaseElector, NeverTwo) {
     assigners += site.assigners.size();
     if (HasFailure()) break;
   }
-  EXPECT_GT(changes, 200);
-  EXPECT_GT(bars, 100);
+  EXPECT_GT(changes, 100);
+  EXPECT_GT(bars, 50);
   EXPECT_GT(conflicts, 100);
   EXPECT_GT(late_puts, 10);
-  EXPECT_GT(assigners, 80u);
+  EXPECT_GT(assigners, 40u);
 }
 
 // A test of the test: with a store that does not compare there are two holders.

@@ -19,9 +19,9 @@ NodeRecord node() {
           .lease = 3s,
           .barred = make_epoch(7, 8),
           .gone = true,
-          .claims = {{kVip, make_epoch(7, 9)}, {kVip6, 1}},
+          .claims = {{kVip6, 1}, {kVip, make_epoch(7, 9)}},
           .released = {{kVip, 2}},
-          .offers = {offer, {.vip = kVip6, .options = {}}}};
+          .offers = {{.vip = kVip6, .options = {}}, offer}};
 }
 
 TableRecord table() {

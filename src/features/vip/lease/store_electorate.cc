@@ -80,11 +80,14 @@ void StoreElectorate::note(const Error* error) {
 Task<void> StoreElectorate::ask(StoreRequest request) {
   const Duration limit = election_.timing().renew;
   if (request.put) {
+    const std::string holder = request.put->holder;
+    const bool bars = request.put->name != kTableName && holder != election_.self();
     Task<Result<std::string>> storing = store_->put(std::move(*request.put));
     const Result<std::string> version =
         co_await runtime::with_timeout(runtime_, limit, std::move(storing));
     if (!version && version.error().code == Code::cancelled) co_return;
     note(version ? nullptr : &version.error());
+    if (version && bars) log::info("silent node barred", {{"node", holder}});
     election_.stored(runtime_.now(), request.number, version);
   } else {
     Task<Result<std::vector<StoredRecord>>> listing = store_->list();
@@ -93,6 +96,10 @@ Task<void> StoreElectorate::ask(StoreRequest request) {
     if (!list && list.error().code == Code::cancelled) co_return;
     note(list ? nullptr : &list.error());
     election_.listed(runtime_.now(), request.number, list);
+  }
+  if (problem_ != election_.problem()) {
+    problem_ = election_.problem();
+    if (!problem_.empty()) log::error("virtual IPs are not held here", {{"reason", problem_}});
   }
   settle_();
   answered_.notify();

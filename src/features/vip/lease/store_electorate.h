@@ -48,6 +48,7 @@ class StoreElectorate final : public Electorate {
   std::deque<StoreRequest> requests_;
   std::function<void()> settle_;
   runtime::Signal to_ask_, answered_;
+  std::string problem_;   // as the log has it
   bool failing_ = false;  // the last request failed, and a line in the log said so
 };
 

@@ -133,6 +133,11 @@ class LeaseSite {
   };
   using Contents = std::map<std::string, Stored>;
   Contents& contents() { return store_; }
+  std::string what_is_stored() const {
+    std::string text;
+    for (const auto& [name, stored] : store_) text += name + " " + stored.value + "\n";
+    return text;
+  }
 
   // What goes wrong.
   int lost_answers = 0;  // of a hundred
