@@ -62,8 +62,8 @@ Result<std::unique_ptr<KubernetesLeases>> KubernetesLeases::open(runtime::Runtim
   options.rest.retries = 0;
   FL_TRY(std::unique_ptr<client::RestClient> api,
          client::RestClient::open(runtime, std::move(options.config), std::move(options.rest)));
-  return std::unique_ptr<KubernetesLeases>(
-      new KubernetesLeases(runtime, std::move(api), std::move(options.namespace_name)));
+  return std::make_unique<KubernetesLeases>(runtime, std::move(api),
+                                            std::move(options.namespace_name));
 }
 
 KubernetesLeases::KubernetesLeases(runtime::Runtime& runtime,

@@ -25,6 +25,8 @@ struct KubernetesLeasesOptions {
 
 class KubernetesLeases final : public LeaseStore {
  public:
+  KubernetesLeases(runtime::Runtime& runtime, std::unique_ptr<client::RestClient> api,
+                   std::string namespace_name);
   // Fails if the configuration is not usable.
   static Result<std::unique_ptr<KubernetesLeases>> open(runtime::Runtime& runtime,
                                                         KubernetesLeasesOptions options);
@@ -34,8 +36,6 @@ class KubernetesLeases final : public LeaseStore {
  private:
   // Looks at how a request ended.
   void note(const Error* error);
-  KubernetesLeases(runtime::Runtime& runtime, std::unique_ptr<client::RestClient> api,
-                   std::string namespace_name);
 
   runtime::Runtime& runtime_;
   std::unique_ptr<client::RestClient> api_;

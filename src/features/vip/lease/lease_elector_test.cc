@@ -254,7 +254,7 @@ void disturb(LeaseSite& site, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const auto any = static_cast<std::size_t>(site.pick(static_cast<std::int64_t>(names.size())));
     LeaseSite::Host& host = site.host(names[any]);
-    switch (site.pick(11)) {
+    switch (site.pick(12)) {
       case 0:
         site.kill(host);
         break;
@@ -290,6 +290,9 @@ void disturb(LeaseSite& site, int rounds) {
         site.withdrawn[host.name] = site.pick(2) ? std::set<int>{1} : std::set<int>{};
         if (!host.stopped) site.offer(host);
         break;
+      case 11:
+        site.latency = site.pick(2) ? 45'000 : 2'000;
+        break;
     }
     site.run(Duration(site.pick(1'000'000'000)));
   }
@@ -297,6 +300,7 @@ void disturb(LeaseSite& site, int rounds) {
 
 void heal(LeaseSite& site) {
   site.lost_answers = site.late = 0;
+  site.latency = 2'000;
   site.store_away = false;
   site.withdrawn.clear();
   for (auto& [name, host] : site.hosts()) {
