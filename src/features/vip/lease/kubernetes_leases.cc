@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/client/server_url.h"
 #include "foundation/base/time_text.h"
 
 namespace fairlead::vip {
@@ -39,20 +38,6 @@ Result<> check_node(const std::string& node) {
 }
 
 }  // namespace
-
-Result<> check_not_behind(std::string_view server, const std::vector<Ip>& vips) {
-  Result<client::ServerUrl> url = client::parse_server_url(server);
-  Result<runtime::Endpoint> at =
-      url ? Result<runtime::Endpoint>(url->endpoint) : runtime::Endpoint::parse(server);
-  if (!at) return fail(std::move(at).error().context(server));
-  const Result<Ip> address = Ip::parse(at->host);
-  if (!address || std::ranges::find(vips, *address) == vips.end()) return {};
-  return fail(
-      Code::invalid,
-      fmt::format("{} leads through the virtual IP {}: nobody could be elected while nobody "
-                  "holds it; give the address of a server itself",
-                  server, address->to_string()));
-}
 
 Result<std::unique_ptr<KubernetesLeases>> KubernetesLeases::open(runtime::Runtime& runtime,
                                                                  KubernetesLeasesOptions options) {

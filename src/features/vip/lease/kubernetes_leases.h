@@ -6,12 +6,10 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/client/rest_client.h"
 #include "features/vip/lease/lease_store.h"
-#include "foundation/base/ip.h"
 
 namespace fairlead::vip {
 
@@ -41,9 +39,5 @@ class KubernetesLeases final : public LeaseStore {
   std::unique_ptr<client::RestClient> api_;
   std::string namespace_name_;
 };
-
-// A store that is reached through a VIP could not be asked who is to hold it. Fails naming both.
-// `server` is a URL or host:port; host names are not looked up.
-Result<> check_not_behind(std::string_view server, const std::vector<Ip>& vips);
 
 }  // namespace fairlead::vip

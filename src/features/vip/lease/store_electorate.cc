@@ -1,7 +1,5 @@
 #include "features/vip/lease/store_electorate.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <utility>
 
@@ -32,14 +30,6 @@ Result<std::uint64_t> read_instance(runtime::Runtime& runtime, const std::string
 }
 
 }  // namespace
-
-Result<> check_store_timing(const Timing& timing, Duration shortest) {
-  FL_CHECKED(check(timing));
-  if (timing.lease < shortest)
-    return fail(Code::invalid, fmt::format("lease {}ms: must be at least {}ms with this back end",
-                                           timing.lease / 1ms, shortest / 1ms));
-  return {};
-}
 
 Result<std::unique_ptr<StoreElectorate>> StoreElectorate::open(
     runtime::Runtime& runtime, std::unique_ptr<LeaseStore> store,

@@ -52,13 +52,4 @@ class StoreElectorate final : public Electorate {
   bool failing_ = false;  // the last request failed, and a line in the log said so
 };
 
-// The timing of a store that answers over the network: a shorter lease than `shortest` would end
-// while a member of the store is replaced. Fails naming the field.
-Result<> check_store_timing(const Timing& timing, Duration shortest);
-
-inline constexpr Duration kShortestEtcdLease = 1s;
-inline constexpr Duration kShortestKubernetesLease = 2s;
-inline constexpr Timing kEtcdTiming{.lease = 3s, .renew = 750ms};
-inline constexpr Timing kKubernetesTiming{.lease = 6s, .renew = 1500ms};
-
 }  // namespace fairlead::vip
