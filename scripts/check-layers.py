@@ -33,6 +33,7 @@ SEAM_EXCUSED = {
     "src/tools/bench/bench_attachments.cc": "draws a plan before there is a runtime",
     "src/tools/bench/agent_fleet.cc": "forks before there is a runtime",
     "src/tools/lab": "starts processes and waits for them",
+    "src/features/vip/guard": "processes that must work when the loop of another has failed",
     "src/program": "starts threads, one loop each",
     "src/foundation/base/log.cc": "stamps its lines",
     "src/foundation/base/metrics.cc": "reads the process' own figures",

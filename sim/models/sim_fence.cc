@@ -42,6 +42,21 @@ void SimFence::shut(Gate& gate) {
   gate.deadline = {};
 }
 
+Result<> SimFence::usable(const Ip&, const std::string& interface) {
+  if (carrier_) return {};
+  return fail(Code::unavailable, "interface " + interface + " has no carrier");
+}
+
+std::optional<Mac> SimFence::rival(const Ip&) {
+  if (stranger_) return Mac({2, 0, 0, 0, 0, 0x66});
+  return std::nullopt;
+}
+
+void SimFence::set_carrier(bool on) {
+  carrier_ = on;
+  changed_.notify();
+}
+
 Result<> SimFence::watch(const Ip& vip, const std::string&) {
   gates().try_emplace(vip);
   return {};

@@ -57,10 +57,21 @@ class SimFence final : public vip::Fence, public vip::Interfaces {
   }
 
   // vip::Interfaces
-  Result<> usable(const Ip&, const std::string&) override { return {}; }
-  Result<> hold(const Ip&, const std::string&) override { return {}; }
-  Result<> let_go(const Ip&, const std::string&) override { return {}; }
-  void announce(const Ip&, const std::string&) override {}
+  Result<> usable(const Ip&, const std::string& interface) override;
+  runtime::Signal& changed() override { return changed_; }
+  std::optional<Mac> rival(const Ip& vip) override;
+  bool absent(const Ip&) override { return false; }
+  void hold(const Ip&, const std::string&) override {}
+  void leaving(const Ip&) override {}
+  void let_go(const Ip&) override {}
+  void announce(const Ip&) override {}
+  Task<void> settled() override { co_return; }
+  std::map<Ip, vip::HoldReport> report() const override { return {}; }
+
+  // The carrier of all interfaces.
+  void set_carrier(bool on);
+  // Some other machine has the VIP.
+  void set_stranger(bool there) { stranger_ = there; }
 
  private:
   struct Gate {
@@ -76,6 +87,9 @@ class SimFence final : public vip::Fence, public vip::Interfaces {
   Duration margin_;
   std::uint32_t power_losses_ = 0;  // of the machine when the gates were last touched
   std::map<Ip, Gate> gates_;
+  bool carrier_ = true;
+  bool stranger_ = false;
+  runtime::Signal changed_;
 };
 
 }  // namespace fairlead::sim

@@ -132,7 +132,7 @@ Task<void> run_node(Machine& machine, Story& story) {
                   {"--audit-interval", {"1h"}},
                   {"--metrics-listen", {"none"}},
                   {"--admin-socket", {"none"}}};
-  const program::AgentConfig config = must(program::read_config(flags, machine.files()));
+  const program::AgentConfig config = must(program::read_config(flags, machine.files(), {}));
   agent::AgentOptions options = must(program::read_options(config, machine.files()));
   SimFabric fabric(story.plane);
   resource::FieldErrors errors;

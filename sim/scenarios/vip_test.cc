@@ -74,9 +74,8 @@ void stop_holder(World& world, Site& site) {
   });
 }
 
-Result<> hold_through_faults(World& world) {
+Site& build_site(World& world, Random& random) {
   Site& site = world.own<Site>(world);
-  Random random = world.random_stream("site");
   for (const std::string& name : kNames) {
     const auto rate = static_cast<std::int64_t>(random.below(1'001)) - 500;  // half the drift each
     Machine& machine = world.add_machine(name, {.clock_rate_ppm = rate});
@@ -86,6 +85,20 @@ Result<> hold_through_faults(World& world) {
   }
   for (const std::string& name : kNames)
     world.machine(name).start([&site](Machine& machine) { return guard(machine, site); });
+  return site;
+}
+
+// The machines that answer for the VIP now.
+std::vector<std::string> holders_of(Site& site, const Ip& vip) {
+  std::vector<std::string> names;
+  for (auto& [name, node] : site.nodes)
+    if (node.kernel->answers(vip)) names.push_back(name);
+  return names;
+}
+
+Result<> hold_through_faults(World& world) {
+  Random random = world.random_stream("site");
+  Site& site = build_site(world, random);
   using Kind = Fault::Kind;
   world.own<Nemesis>(world, FaultSettings{.machines = kNames,
                                           .begin = 2s,
@@ -104,18 +117,69 @@ Result<> hold_through_faults(World& world) {
     world.after(at, [&world, &site] { stop_holder(world, site); });
     world.after(at + later, [&site, first] { site.nodes.at(first).end_engine.notify(); });
     world.after(at + later * 2, [&site, second] { site.nodes.at(second).end_engine.notify(); });
+    world.after(at + later * 3,
+                [&site, first] { site.nodes.at(first).kernel->set_carrier(false); });
+    world.after(at + later * 7, [&site, first] { site.nodes.at(first).kernel->set_carrier(true); });
   }
   world.run_for(65s);
   if (!site.judge.violations.empty()) return fail(Code::internal, site.judge.violations.front());
-  for (const Ip& address : addresses()) {
-    int holders = 0;
-    for (auto& [name, node] : site.nodes) holders += node.kernel->answers(address);
-    if (holders != 1)
+  for (const Ip& address : addresses())
+    if (const auto holders = holders_of(site, address); holders.size() != 1)
       return fail(Code::internal,
-                  fmt::format("{} has {} holders at the end", address.to_string(), holders));
-  }
+                  fmt::format("{} has {} holders at the end", address.to_string(), holders.size()));
   if (site.judge.opened_first < 2) return fail(Code::internal, "nothing was ever held");
   return {};
+}
+
+// A holder whose interface loses its carrier is relieved by one that has one.
+Result<> move_off_a_dead_interface(World& world) {
+  Random random = world.random_stream("site");
+  Site& site = build_site(world, random);
+  world.run_for(5s);
+  for (const Ip& vip : addresses()) {
+    const std::vector<std::string> before = holders_of(site, vip);
+    if (before.size() != 1) return fail(Code::internal, "no holder at the beginning");
+    site.nodes.at(before.front()).kernel->set_carrier(false);
+    world.run_for(2s);
+    const std::vector<std::string> after = holders_of(site, vip);
+    if (after.size() != 1 || after == before)
+      return fail(Code::internal, fmt::format("{} stayed on {}", vip.to_string(), before.front()));
+    site.nodes.at(before.front()).kernel->set_carrier(true);
+  }
+  if (!site.judge.violations.empty()) return fail(Code::internal, site.judge.violations.front());
+  return {};
+}
+
+TEST(VirtualIps, MovesOffADeadInterface) {
+  log::set_level(log::Level::error);
+  EXPECT_TRUE(run_seeds({.count = 20, .repeat = 2}, move_off_a_dead_interface));
+  log::set_level(log::Level::info);
+}
+
+// A VIP that a machine outside the election has is not taken, until that has gone; once a member
+// has held it, nothing of that kind holds up a failover.
+Result<> respect_strangers(World& world) {
+  Random random = world.random_stream("site");
+  Site& site = build_site(world, random);
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(true);
+  world.run_for(5s);
+  const Ip vip = addresses().front();
+  if (!holders_of(site, vip).empty()) return fail(Code::internal, "it was taken from a stranger");
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(false);
+  world.run_for(2s);
+  const std::vector<std::string> before = holders_of(site, vip);
+  if (before.size() != 1) return fail(Code::internal, "nobody took it when it was free");
+  for (auto& [name, node] : site.nodes) node.kernel->set_stranger(true);
+  world.machine(before.front()).crash();
+  world.run_for(2s);
+  if (holders_of(site, vip).size() != 1) return fail(Code::internal, "no failover");
+  return {};
+}
+
+TEST(VirtualIps, AreNotTakenFromStrangers) {
+  log::set_level(log::Level::error);
+  EXPECT_TRUE(run_seeds({.count = 20, .repeat = 2}, respect_strangers));
+  log::set_level(log::Level::info);
 }
 
 TEST(VirtualIps, NeverTwoHolders) {

@@ -100,7 +100,7 @@ int run(const AgentFlags& flags) {
   }
   command::set_up_log(flags.log);
   runtime::EpollRuntime runtime({.blocking_threads = 2});
-  Result<AgentConfig> config = read_config(flags, runtime.files());
+  Result<AgentConfig> config = read_config(flags, runtime.files(), own_environment());
   if (!config) return report_config(flags, config.error());
   const agent::AgentSettings& settings = config->plan.settings;
   command::set_up_log({.format = settings.log.format, .level = settings.log.level});

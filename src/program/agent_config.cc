@@ -1,5 +1,7 @@
 #include "program/agent_config.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -55,11 +57,28 @@ std::vector<agent::FlagType> field_flags() {
   return all;
 }
 
-Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) {
+agent::Environment own_environment() {
+  agent::Environment variables;
+  for (char** at = environ; at && *at; ++at) {
+    const std::string_view text = *at;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files,
+                                const agent::Environment& environment) {
   AgentConfig config;
   if (!flags.config.empty()) {
     FL_TRY(config.file, agent::ConfigFile::read(files, flags.config));
   }
+  for (const agent::FeatureType& feature : node_features()) {
+    if (!feature.adopt) continue;
+    FL_CHECKED(feature.adopt(config.file, environment));
+  }
+  const bool nothing_said = config.file.value().get_object().empty();
   // A flag for one kind of credentials overrides also the file's other kind.
   const bool join_dir = flags.fields.contains("--join-dir");
   const bool kubeconfig = flags.fields.contains("--kubeconfig");
@@ -68,7 +87,8 @@ Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files) 
   config.file.lay_over(flag_values(flags));
   for (const agent::FeatureType& feature : node_features())
     for (const resource::Field& field : feature.fields)
-      if (flags.config.empty() && feature.without_file && !config.file.has(field.name))
+      if (flags.config.empty() && nothing_said && feature.without_file &&
+          !config.file.has(field.name))
         config.file.lay_over({{"", field.name, Json(JsonObject())}});
   FL_TRY(config.plan, agent::plan_agent(config.file, node_features()));
   return config;

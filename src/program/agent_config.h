@@ -32,8 +32,12 @@ struct AgentConfig {
 // The agent's own flags, and those of its features.
 std::vector<agent::FlagType> field_flags();
 
-// The file and the flags over it, checked; credentials are not read yet.
-Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files);
+// The file, what features adopt from the environment, and the flags over both, checked; credentials
+// are not read yet.
+Result<AgentConfig> read_config(const AgentFlags& flags, runtime::Files& files,
+                                const agent::Environment& environment);
+// That of this process.
+agent::Environment own_environment();
 
 // The agent's own options; reads the credentials. Fails if, without an API, nothing can run.
 Result<agent::AgentOptions> read_options(const AgentConfig& config, runtime::Files& files);

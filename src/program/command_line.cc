@@ -12,6 +12,7 @@
 #include "node/join/join_command.h"
 #include "program/build_info.h"
 #include "program/commands.h"
+#include "program/features.h"
 #include "tools/bench/bench_command.h"
 #include "tools/lab/lab_command.h"
 
@@ -92,7 +93,9 @@ void build_commands(CLI::App& app, int& exit_status) {
   add_server_command(app, exit_status);
   join::add_join_command(app, exit_status);
   add_agent_command(app, exit_status);
+  add_status_command(app, exit_status);
   add_why_command(app, exit_status);
+  add_feature_commands(app, exit_status);
   lab::add_lab_command(app, exit_status);
   bench::add_bench_command(app, exit_status);
   app.add_subcommand("version", "Prints the version and the commit it was built from.")

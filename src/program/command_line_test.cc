@@ -53,9 +53,9 @@ TEST(CommandLine, WrongUsage) {
   };
   const Case cases[] = {
       {"", "fairlead: a command is missing",
-       "Commands: server, join, agent, why, lab, bench, version"},
+       "Commands: server, join, agent, why, vip, lab, bench, version"},
       {"bogus", "fairlead: there is no command \"bogus\"",
-       "Commands: server, join, agent, why, lab"},
+       "Commands: server, join, agent, why, vip, lab"},
       {"--bogus", "fairlead: there is no flag --bogus", "See fairlead --help."},
       {"help bogus", "fairlead: there is no command \"bogus\"", "See fairlead --help."},
       {"version extra", "fairlead version: \"extra\" is one word too many", ""},
@@ -91,6 +91,9 @@ TEST(CommandLine, WrongUsage) {
       {"why", "fairlead why: KIND is required", ""},
       {"why thing x", "fairlead why: KIND: thing not in {attachment}", ""},
       {"why attachment a/b/c", "fairlead why: NAME \"a/b/c\" is not the name of an attachment", ""},
+      {"vip", "fairlead vip: a command is missing", "Commands: sample, manifest"},
+      {"vip manifest --state here", "fairlead vip manifest: --state here: must be an absolute path",
+       ""},
       {"lab", "fairlead lab: a command is missing", "Commands: up, down, status, exec"},
       {"lab stop", "fairlead lab: there is no command \"stop\"", "Commands: up, down, status"},
       {"lab up --hosts 0", "fairlead lab: --hosts 0: must be", "See fairlead lab --help."},

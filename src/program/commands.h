@@ -16,6 +16,7 @@ struct ServerFlags;
 void add_server_command(CLI::App& app, int& exit_status);
 void add_agent_command(CLI::App& app, int& exit_status);
 void add_why_command(CLI::App& app, int& exit_status);
+void add_status_command(CLI::App& app, int& exit_status);
 
 // Below `server`. Flags that are the server's too may stand before or after the subcommand's name.
 void add_backup_commands(CLI::App& server, std::shared_ptr<ServerFlags> flags, int& exit_status);

@@ -4,6 +4,9 @@
 #include "features/networks/kinds/kinds.h"
 #include "features/networks/node/networks_settings.h"
 #include "features/networks/why/attachment_why.h"
+#include "features/vip/command/vip_command.h"
+#include "features/vip/node/vip_feature.h"
+#include "features/vip/node/vip_why.h"
 
 namespace fairlead::program {
 
@@ -15,8 +18,16 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
   return features;
 }
 
-std::vector<agent::FeatureType> node_features() { return {networks::networks_type()}; }
+std::vector<agent::FeatureType> node_features() {
+  return {networks::networks_type(), vip::vip_type()};
+}
 
-std::vector<agent::WhyKind> why_kinds() { return {networks::attachment_why_kind()}; }
+std::vector<agent::WhyKind> why_kinds() {
+  return {networks::attachment_why_kind(), vip::vip_why_kind()};
+}
+
+void add_feature_commands(CLI::App& app, int& exit_status) {
+  vip::add_vip_commands(app, exit_status);
+}
 
 }  // namespace fairlead::program

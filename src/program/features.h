@@ -11,6 +11,10 @@
 #include "node/agent/node_feature.h"
 #include "node/agent/why_kind.h"
 
+namespace CLI {
+class App;
+}
+
 namespace fairlead::program {
 
 using ServerFeatures = std::vector<std::unique_ptr<controllers::ServerFeature>>;
@@ -23,6 +27,9 @@ ServerFeatures make_server_features(const controllers::ServerFeatureParts& parts
 
 // Their parts in `fairlead agent`.
 std::vector<agent::FeatureType> node_features();
+
+// Their subcommands of `fairlead`.
+void add_feature_commands(CLI::App& app, int& exit_status);
 
 // Their kinds that `fairlead why` can be asked about.
 std::vector<agent::WhyKind> why_kinds();

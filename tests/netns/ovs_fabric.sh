@@ -143,6 +143,8 @@ guest() {
   equal "addresses of $2" "$(in_ns "h$1" ip -o addr show dev "$interface")" ""
   add_ns "$2"
   in_ns "h$1" ip link set "$interface" netns "$ns-$2" name eth0
+  # Its neighbours are not asked for again while a switch is away, which a slow machine makes long.
+  in_ns "$2" sysctl -qw net.ipv4.neigh.eth0.base_reachable_time_ms=600000
   in_ns "$2" ip link set eth0 up
   in_ns "$2" ip addr add "$3/24" dev eth0
   in_ns "$2" ip addr add "$4/64" dev eth0 nodad
@@ -158,7 +160,7 @@ wait_until 20 "tunnel" in_ns a ping -c 1 -W 1 10.0.0.12
 for to in 10.0.0.11 10.0.0.12 fd00::11 fd00::12; do
   check "a reaches $to" in_ns a ping -c 2 -i 0.2 -W $((2 * PATIENCE)) "$to"
 done
-check "largest packet" in_ns a ping -c 1 -W 2 -M 'do' -s 1422 10.0.0.12
+check "largest packet" in_ns a ping -c 1 -W $((2 * PATIENCE)) -M 'do' -s 1422 10.0.0.12
 expect "the neighbour is whom the bridge says" '02:00:00:00:07:63' in_ns a ip neigh show 10.0.0.12
 expect "also over IPv6" '02:00:00:00:07:63' in_ns a ip -6 neigh show fd00::12
 
@@ -169,13 +171,13 @@ family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
 listener = socket.socket(family); listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 listener.bind((sys.argv[1], 4000)); listener.listen(8); print("ready", flush=True)
 while True:
-    peer, _ = listener.accept(); peer.settimeout(20)
+    peer, _ = listener.accept(); peer.settimeout(int(sys.argv[3]))
     data = b""
     while len(data) < 1 << 20: data += peer.recv(65536)
     peer.sendall(data + sys.argv[2].encode()); peer.close()'
 call='
 import os, socket, sys
-data = os.urandom(1 << 20); peer = socket.create_connection((sys.argv[1], 4000), 20)
+data = os.urandom(1 << 20); peer = socket.create_connection((sys.argv[1], 4000), int(sys.argv[2]))
 peer.sendall(data); back = b""
 while True:
     piece = peer.recv(65536)
@@ -183,7 +185,7 @@ while True:
     back += piece
 assert back[:1 << 20] == data; print(back[1 << 20:].decode())'
 serve_in() {
-  in_ns "$1" python3 -c "$serve" "$2" "$1" >"$WORK/serve-$1-$3.out" 2>&1 &
+  in_ns "$1" python3 -c "$serve" "$2" "$1" $((20 * PATIENCE)) >"$WORK/serve-$1-$3.out" 2>&1 &
   STARTED+=($!)
   wait_until 10 "server in $1" grep -q ready "$WORK/serve-$1-$3.out"
 }
@@ -191,12 +193,12 @@ serve_in b 10.0.0.11 4
 serve_in c 10.0.0.12 4
 serve_in c fd00::12 6
 serve_in y 10.0.0.12 4
-equal "TCP on the same host" "$(in_ns a timeout 30 python3 -c "$call" 10.0.0.11)" b
-equal "TCP to another host" "$(in_ns a timeout 30 python3 -c "$call" 10.0.0.12)" c
-equal "TCP over IPv6" "$(in_ns a timeout 30 python3 -c "$call" fd00::12)" c
+equal "TCP on the same host" "$(in_ns a timeout $((30 * PATIENCE)) python3 -c "$call" 10.0.0.11 $((20 * PATIENCE)))" b
+equal "TCP to another host" "$(in_ns a timeout $((30 * PATIENCE)) python3 -c "$call" 10.0.0.12 $((20 * PATIENCE)))" c
+equal "TCP over IPv6" "$(in_ns a timeout $((30 * PATIENCE)) python3 -c "$call" fd00::12 $((20 * PATIENCE)))" c
 
 # --- isolation ------------------------------------------------------------------------------------
-equal "the same address in another network" "$(in_ns x timeout 30 python3 -c "$call" 10.0.0.12)" y
+equal "the same address in another network" "$(in_ns x timeout $((30 * PATIENCE)) python3 -c "$call" 10.0.0.12 $((20 * PATIENCE)))" y
 refuse "b is not in x's network" '100% packet loss' in_ns x ping -c 2 -i 0.2 -W 1 10.0.0.11
 refuse "nor over IPv6" '100% packet loss' in_ns x ping -c 2 -i 0.2 -W 1 fd00::11
 
@@ -304,7 +306,7 @@ refuse "nor its ARP" '' sh -c "ip netns exec $ns-a ip neigh show 192.0.2.1 | gre
 in_ns a ip route del 192.0.2.0/24 dev eth0
 
 # --- a second process adopts, without cutting traffic ----------------------------------------------
-in_ns a ping -c 40 -i 0.05 -W 1 10.0.0.12 >"$WORK/ping" 2>&1 &
+in_ns a ping -c 40 -i 0.05 -W $((2 * PATIENCE)) 10.0.0.12 >"$WORK/ping" 2>&1 &
 pinger=$!
 expect "nothing to mend" '"missing":0,"unexpected":0' driver 1 audit "$WORK/desired1.json"
 expect "nothing made anew" '"id":"uid-a","result":"ok","made":false' driver 1 apply "$WORK/desired1.json"

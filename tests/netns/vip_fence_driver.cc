@@ -95,8 +95,9 @@ Task<Result<>> keep(runtime::Runtime& runtime, KernelFence& fence, const Words& 
   FL_CO_CHECKED(watch(fence, words.at(1), vips));
   say("ready");
   for (;;) {
-    FL_CO_TRY(const std::vector<std::string> restored, fence.check());
-    for (const std::string& what : restored) say("restored " + what);
+    const KernelFence::Kept kept = fence.keep({});
+    for (const std::string& what : kept.restored) say("restored " + what);
+    for (const auto& [what, error] : kept.failed) co_return fail(error.context(what));
     FL_CO_CHECKED(co_await runtime::sleep(runtime, 50ms));
   }
 }

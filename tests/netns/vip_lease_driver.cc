@@ -65,14 +65,21 @@ class TellingFence final : public Fence, public Interfaces {
   Result<std::vector<FencedVip>> list() const override { return std::vector<FencedVip>{}; }
 
   Result<> usable(const Ip&, const std::string&) override { return {}; }
-  Result<> hold(const Ip&, const std::string&) override { return {}; }
-  Result<> let_go(const Ip&, const std::string&) override { return {}; }
-  void announce(const Ip&, const std::string&) override {}
+  runtime::Signal& changed() override { return changed_; }
+  std::optional<Mac> rival(const Ip&) override { return std::nullopt; }
+  bool absent(const Ip&) override { return true; }
+  void hold(const Ip&, const std::string&) override {}
+  void leaving(const Ip&) override {}
+  void let_go(const Ip&) override {}
+  void announce(const Ip&) override {}
+  Task<void> settled() override { co_return; }
+  std::map<Ip, HoldReport> report() const override { return {}; }
 
  private:
   std::int64_t now() const { return runtime_.now().time_since_epoch().count(); }
   runtime::Runtime& runtime_;
   std::vector<Ip> vips_;
+  runtime::Signal changed_;
 };
 
 Task<Result<>> hold(runtime::EpollRuntime& runtime, std::vector<std::string> words) {

@@ -47,18 +47,24 @@ template <class Key>
 class Batch {
  public:
   Batch(WorkQueue<Key>& queue, std::string_view name, Key first, std::size_t most)
-      : queue_(queue), name_(name), keys_{std::move(first)} {
-    while (keys_.size() < most) {
-      std::optional<Key> next = queue_.try_take();
-      if (!next) break;
-      keys_.push_back(std::move(*next));
+      : queue_(queue), name_(name), keys_{std::move(first)}, open_(keys_.begin(), keys_.end()) {
+    while (keys_.size() < most && take_another()) {
     }
-    open_.insert(keys_.begin(), keys_.end());
   }
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
   const std::vector<Key>& keys() const { return keys_; }  // in the order of adding
+
+  // Takes one more key, if there is one: for work that found nothing to do for some of its keys. It
+  // is then the last of keys().
+  bool take_another() {
+    std::optional<Key> next = queue_.try_take();
+    if (!next) return false;
+    open_.insert(*next);
+    keys_.push_back(std::move(*next));
+    return true;
+  }
 
   // REQUIRES: `key` is of this batch and not finished yet.
   void finish(const Key& key, const Result<>& outcome) {

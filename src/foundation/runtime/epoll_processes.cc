@@ -159,8 +159,8 @@ Task<Result<ProcessEnd>> EpollProcesses::run(Command command) {
   FL_CO_CHECKED(output.open());
   FL_CO_CHECKED(errors.open());
   FL_CO_CHECKED(report.open());
-  FL_CO_TRY(const pid_t warden,
-            start_warden(command.arguments, output.write, errors.write, report.write));
+  FL_CO_TRY(const pid_t warden, start_warden(command.arguments, command.environment, output.write,
+                                             errors.write, report.write));
   // The process cannot be reaped by anyone else, so its number still means it.
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, warden, O_NONBLOCK));
   if (pidfd < 0) {

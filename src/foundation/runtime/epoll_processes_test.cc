@@ -54,6 +54,16 @@ TEST(EpollProcesses, StartsFromAClearState) {
   EXPECT_EQ(end->output, "/\n4\nSigBlk:\t0000000000000000\n");
 }
 
+// What the command adds to the environment, and nothing of ours.
+TEST(EpollProcesses, HasTheEnvironmentOfItsCommand) {
+  Command command = shell("echo \"$FAIRLEAD_VIP/$FAIRLEAD_STATE/$HOME\"; test -n \"$PATH\"");
+  command.environment = {"FAIRLEAD_VIP=10.0.0.75", "FAIRLEAD_STATE=a b"};
+  const Result<ProcessEnd> end = run(std::move(command));
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->output, "10.0.0.75/a b/\n");
+  EXPECT_EQ(end->status, 0);
+}
+
 // A program that floods is neither held up nor kept in memory.
 TEST(EpollProcesses, KeepsAsMuchOutputAsAllowed) {
   Command command = shell("yes | head -c 5000000; echo done >&2");

@@ -2,7 +2,8 @@
 // need it. EpollProcesses runs real ones; tests and the virtual world put a model in its place.
 //
 // A program runs in a process group of its own and inherits nothing: its standard input is empty,
-// its signals have their default actions, its environment is a PATH, its working directory is /.
+// its signals have their default actions, its environment is a PATH and what the Command adds, its
+// working directory is /.
 // Its output is kept up to a limit; the rest is read and dropped, so that the program never blocks
 // on it. Nothing that it starts outlives it: when it exits, or at its time limit, all its
 // descendants are killed, also those that left its process group or lost their parent.
@@ -19,9 +20,10 @@
 namespace fairlead::runtime {
 
 struct Command {
-  std::vector<std::string> arguments;  // the first is the program's path, taken literally
-  Duration time_limit = 30s;           // then it is killed with all it started
-  std::size_t output_limit = 4096;     // bytes kept of each of its outputs
+  std::vector<std::string> arguments;      // the first is the program's path, taken literally
+  std::vector<std::string> environment{};  // "NAME=value", beside PATH
+  Duration time_limit = 30s;               // then it is killed with all it started
+  std::size_t output_limit = 4096;         // bytes kept of each of its outputs
 };
 
 struct ProcessEnd {

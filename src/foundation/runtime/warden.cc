@@ -22,7 +22,8 @@ constexpr long kLookAgainNanoseconds = 10'000'000;
 // allocate memory.
 class SpawnPlan {
  public:
-  SpawnPlan(const std::vector<std::string>& arguments, int output, int errors) {
+  SpawnPlan(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+            int output, int errors) {
     ::posix_spawn_file_actions_init(&files_);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -42,6 +43,10 @@ class SpawnPlan {
     for (const std::string& argument : arguments)
       argv_.push_back(const_cast<char*>(argument.c_str()));
     argv_.push_back(nullptr);
+    environment_.push_back(const_cast<char*>(kPath));
+    for (const std::string& variable : environment)
+      environment_.push_back(const_cast<char*>(variable.c_str()));
+    environment_.push_back(nullptr);
   }
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
@@ -52,14 +57,14 @@ class SpawnPlan {
 
   // An errno, 0 for success.
   int spawn(pid_t& pid) const {
-    char* environment[] = {const_cast<char*>(kPath), nullptr};
-    return ::posix_spawn(&pid, argv_[0], &files_, &attributes_, argv_.data(), environment);
+    return ::posix_spawn(&pid, argv_[0], &files_, &attributes_, argv_.data(), environment_.data());
   }
 
  private:
   posix_spawn_file_actions_t files_{};
   posix_spawnattr_t attributes_{};
   std::vector<char*> argv_;
+  std::vector<char*> environment_;
 };
 
 // --- the warden's own life: after a fork, so nothing but system calls ------------------------
@@ -151,9 +156,10 @@ void end_all(pid_t program, const sigset_t& signals, WardenReport& report) {
 
 }  // namespace
 
-Result<pid_t> start_warden(const std::vector<std::string>& arguments, int output, int errors,
+Result<pid_t> start_warden(const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& environment, int output, int errors,
                            int report) {
-  const SpawnPlan plan(arguments, output, errors);
+  const SpawnPlan plan(arguments, environment, output, errors);
   const pid_t parent = ::getpid();
   // Blocked across the fork: the warden waits for its signals, and has none of our handlers run.
   sigset_t all;

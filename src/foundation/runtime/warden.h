@@ -27,9 +27,11 @@ struct WardenReport {
   bool left_behind = false;  // descendants could not be listed or killed
 };
 
-// The program's outputs go to these descriptors; `report` is a pipe for the WardenReport. Returns
-// the process id of the warden, a child of this process; stop_warden() makes it kill the program.
-Result<pid_t> start_warden(const std::vector<std::string>& arguments, int output, int errors,
+// The program has `environment` ("NAME=value") beside a PATH. Its outputs go to these descriptors;
+// `report` is a pipe for the WardenReport. Returns the process id of the warden, a child of this
+// process; stop_warden() makes it kill the program.
+Result<pid_t> start_warden(const std::vector<std::string>& arguments,
+                           const std::vector<std::string>& environment, int output, int errors,
                            int report);
 void stop_warden(pid_t warden);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/resource/schema/validation.h"
+#include "foundation/http/message.h"
 
 namespace fairlead::agent {
 namespace {
@@ -66,6 +67,54 @@ Result<ConfigFile> ConfigFile::parse(std::string name, std::string_view text) {
 
 void ConfigFile::drop(std::string_view field) { value_.get_object().erase(field); }
 
+void ConfigFile::copy_place(const std::string& before, const std::string& after) {
+  if (before == after) return;
+  if (const auto place = places_.at.find(before); place != places_.at.end())
+    places_.at.insert_or_assign(after, wire::YamlPlace(place->second));
+}
+
+void ConfigFile::loosen(const resource::Schema& schema, Json& value, const std::string& before,
+                        const std::string& after) {
+  if (schema.type == resource::Schema::Type::string && (value.is_number() || value.is_bool())) {
+    value = Json(wire::encode_json(value));
+  } else if (JsonObject* object = value.if_object()) {
+    respell(schema.fields, *object, before + ".", after + ".");
+  } else if (JsonArray* array = value.if_array(); array && schema.items) {
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      const std::string index = "[" + std::to_string(i) + "]";
+      copy_place(before + index, after + index);
+      loosen(*schema.items, (*array)[i], before + index, after + index);
+    }
+  }
+}
+
+void ConfigFile::respell(const std::vector<resource::Field>& fields, JsonObject& object,
+                         const std::string& before, const std::string& after) {
+  JsonObject spelled;
+  for (auto& member : object) {
+    const std::string key(member.key());
+    const auto field = std::ranges::find_if(fields, [&](const resource::Field& one) {
+      return http::equals_ignoring_case(one.name, key);
+    });
+    const std::string name = field == fields.end() ? key : field->name;
+    const std::string from = before + key;
+    const std::string to = after + name;
+    if (spelled.contains(name)) {
+      duplicates_.push_back(to);
+      places_.duplicates.insert_or_assign(to, places_.find(from));
+      continue;
+    }
+    copy_place(from, to);
+    if (field != fields.end()) loosen(field->schema, member.value(), from, to);
+    spelled.emplace(name, std::move(member.value()));
+  }
+  object = std::move(spelled);
+}
+
+void ConfigFile::accept_loosely(const std::vector<resource::Field>& fields) {
+  respell(fields, value_.get_object(), "", "");
+}
+
 void ConfigFile::lay_over(std::vector<FlagValue> flags) {
   for (FlagValue& flag : flags) {
     if (flag.value) set(value_, flag.path, *flag.value);
@@ -91,9 +140,11 @@ Result<> ConfigFile::check(const resource::Schema& schema) {
 }
 
 std::string ConfigFile::where(const std::string& path) const {
-  // An item of a list belongs to the flag of the list.
+  // An item of a list belongs to the flag of the list, and a member to that of the whole.
   for (const auto& [set_path, flag] : flags_) {
     if (!flag.value) continue;
+    const bool inside = path.starts_with(set_path + "[") || path.starts_with(set_path + ".");
+    if (!flag.text.empty() && (inside || path == set_path)) return flag.flag + " " + flag.text;
     if (path == set_path) return flag.flag + " " + shown(*flag.value);
     if (!path.starts_with(set_path + "[")) continue;
     const std::size_t index = std::strtoul(path.c_str() + set_path.size() + 1, nullptr, 10);

@@ -24,11 +24,12 @@ namespace fairlead::agent {
 
 inline constexpr std::size_t kMostConfigBytes = 1 << 20;
 
-// A field that has a flag.
+// A field that has a flag, or whose value was given elsewhere than in the file.
 struct FlagValue {
-  std::string flag;           // "--host-ip"
+  std::string flag;           // "--host-ip", or the name of an environment variable
   std::string path;           // "networks.host"
   std::optional<Json> value;  // nullopt: the flag was not given
+  std::string text{};         // the value as it was written; empty: as it is
 };
 
 class ConfigFile {
@@ -39,6 +40,9 @@ class ConfigFile {
   // Fails with invalid: "FILE:LINE:COLUMN: what".
   static Result<ConfigFile> parse(std::string name, std::string_view text);
 
+  // Takes what a forgiving reader of these top-level fields takes: names in any case, and numbers
+  // where text is wanted. Places stay what they were.
+  void accept_loosely(const std::vector<resource::Field>& fields);
   // As if the file did not have that top-level field.
   void drop(std::string_view field);
   // Lays flags over the file.
@@ -58,6 +62,11 @@ class ConfigFile {
   bool has(std::string_view field) const { return wire::find(value_, field) != nullptr; }
 
  private:
+  void respell(const std::vector<resource::Field>& fields, JsonObject& object,
+               const std::string& before, const std::string& after);
+  void loosen(const resource::Schema& schema, Json& value, const std::string& before,
+              const std::string& after);
+  void copy_place(const std::string& before, const std::string& after);
   std::string describe(const resource::FieldError& error) const;
 
   std::string name_;  // as given; empty: there is no file

@@ -91,6 +91,37 @@ TEST(ConfigFile, FlagsOverrideTheFile) {
             "a.yaml:1:1: ");
 }
 
+// A forgiving reader takes keys in any case, and numbers for text; what is wrong is told under the
+// right name, where it stands.
+TEST(ConfigFile, AcceptsLoosely) {
+  const auto loosely = [](const std::string& text) -> std::string {
+    Result<ConfigFile> file = ConfigFile::parse("a.yaml", text);
+    if (!file) return file.error().message;
+    file->accept_loosely(test_type().fields);
+    const Result<AgentPlan> plan = plan_agent(*file, {test_type()});
+    return plan ? wire::encode_json(*wire::find(file->value(), "peers")) : plan.error().message;
+  };
+  EXPECT_EQ(loosely("PEERS:\n- {NAME: 5, port: 3}\n- {Name: true}\n"),
+            R"([{"name":"5","port":3},{"name":"true","port":7}])");
+  EXPECT_TRUE(loosely("Peers:\n- Name: b\n  PORT: 70000\n")
+                  .starts_with("a.yaml:3:3: peers[0].port: must be"));
+  EXPECT_EQ(loosely("peers: []\nPeers: []\n"), "a.yaml:2:1: peers: is given twice");
+  EXPECT_EQ(loosely("peers: []\nNODE: a\n"), "a.yaml:2:1: NODE: there is no such field");
+}
+
+// What comes from elsewhere is told as it was written there, with all that is inside.
+TEST(ConfigFile, TellsWhatWasGivenElsewhere) {
+  ConfigFile none;
+  none.lay_over({{.flag = "test_peers",
+                  .path = "peers",
+                  .value = Json(JsonArray{JsonObject{{"name", "b"}, {"port", 0}}}),
+                  .text = "b:0"}});
+  const Result<AgentPlan> plan = plan_agent(none, {test_type()});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message, "test_peers b:0: must be greater than or equal to 1");
+  EXPECT_EQ(none.where("peers"), "test_peers b:0");
+}
+
 // Without a file a field that is missing is named by its flag.
 TEST(ConfigFile, WithoutAFileFlagsAreNamed) {
   ConfigFile none;

@@ -75,6 +75,7 @@ Result<> NodeAgent::make_features(const std::vector<FeaturePlan>& plans) {
                             .node = options_.node,
                             .metrics = metrics_,
                             .pages = pages_,
+                            .admin_pages = admin_pages_,
                             .api = api_ ? &*api_->side : nullptr,
                             .processes = options_.processes,
                             .readiness_changed = [this] { readiness_changed_.notify(); },
@@ -125,11 +126,13 @@ Pages::Page NodeAgent::status_page() const {
                                   {"reason", now.reason},
                                   {"kinds", std::move(kinds)}});
   }
-  const Json status = JsonObject{{"node", options_.node},
-                                 {"ready", readiness().ready},
-                                 {"api", api_ != nullptr},
-                                 {"refusal", refusal()},
-                                 {"features", std::move(features)}};
+  JsonObject status{{"node", options_.node},
+                    {"ready", readiness().ready},
+                    {"api", api_ != nullptr},
+                    {"refusal", refusal()},
+                    {"features", std::move(features)}};
+  for (const std::unique_ptr<NodeFeature>& feature : features_)
+    for (auto& member : feature->status()) status[member.key()] = std::move(member.value());
   return {.body = wire::encode_json(status) + "\n", .type = "application/json"};
 }
 

@@ -6,6 +6,8 @@
 //   name       one word, the same in configuration, logs and metrics.
 //   fields     (FeatureType) its part of the agent's file: one or several top-level fields, with
 //              types, defaults and descriptions.
+//   adopt      (FeatureType) what else may say what its fields say: environment variables, another
+//              form of its part of the file.
 //   plan       (FeatureType) checks its part by rules that a schema cannot say, and names each
 //              field that breaks one. Pure.
 //   check      (FeaturePlan) for `fairlead agent --check`: looks, without changing anything, at
@@ -19,6 +21,7 @@
 //   readiness  may be asked at any time from the loop. A feature that is not ready says why in one
 //              sentence for people. It calls context.readiness_changed whenever the answer may be
 //              another.
+//   status     what `fairlead status` is to show of it, with its own names.
 //   why        answers a question about one object from what this node knows, at once and without
 //              asking anybody else (explanation.h); kinds() names the kinds it can be asked about.
 //   stop       is the cancellation of run(). What a feature made for others (interfaces, addresses)
@@ -32,6 +35,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +50,7 @@
 #include "foundation/base/metrics.h"
 #include "foundation/runtime/processes.h"
 #include "foundation/runtime/runtime.h"
+#include "foundation/wire/json.h"
 #include "node/agent/checklist.h"
 #include "node/agent/explanation.h"
 #include "node/agent/heartbeat.h"
@@ -74,7 +79,8 @@ struct NodeContext {
   runtime::Runtime& runtime;
   std::string node;
   metrics::Registry& metrics;
-  Pages& pages;
+  Pages& pages;        // for whoever may reach --metrics-listen
+  Pages& admin_pages;  // for root, on the admin socket
   ApiSide* api = nullptr;
   runtime::Processes* processes = nullptr;  // null: no programs can be run here
   std::function<void()> readiness_changed;
@@ -93,6 +99,9 @@ class NodeFeature {
   virtual Readiness readiness() const = 0;
   // What it does at present, in words and for the log; said when the agent is ready.
   virtual Summary summary() const { return {}; }
+
+  // For `fairlead status`: members that are added to the agent's own; names as in the file.
+  virtual JsonObject status() const { return {}; }
 
   // The kinds that why() can be asked about, as in `fairlead why KIND NAME`.
   virtual std::vector<std::string_view> kinds() const { return {}; }
@@ -121,12 +130,19 @@ struct FlagType {
   std::string group{};  // heading in --help; empty: with the agent's own
 };
 
+// Environment variables.
+using Environment = std::map<std::string, std::string, std::less<>>;
+class ConfigFile;
+
 // A feature that this program has. The list of them is in program/features.cc.
 struct FeatureType {
   std::string name;
   std::vector<resource::Field> fields;
   std::vector<FlagType> flags{};
   bool without_file = false;  // it is configured, with its defaults, where there is no file
+  // Called before the file is checked: what the environment says, and other forms of the feature's
+  // part of the file, are brought into the form of `fields`. Null: there is nothing of that kind.
+  std::function<Result<>(ConfigFile& file, const Environment& environment)> adopt = nullptr;
   // REQUIRES: `config`, the whole file, fits the schema, has defaults filled in and at least one of
   // the fields. What is wrong is added to the errors; the plan is then of no use.
   std::function<FeaturePlan(const Json& config, resource::FieldErrors& errors)> plan;

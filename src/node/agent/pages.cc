@@ -12,6 +12,10 @@ void Pages::add_text(std::string path, std::function<std::string()> body) {
   add(std::move(path), [body = std::move(body)](std::string_view) { return Page{.body = body()}; });
 }
 
+void Pages::add_action(std::string path, Act act) {
+  CHECK(actions_.emplace(std::move(path), std::move(act)).second);
+}
+
 const Pages::Make* Pages::find(std::string_view path, std::string_view& rest) const {
   for (const auto& [known, make] : pages_) {
     const bool below = known.ends_with('/') && path.starts_with(known);
@@ -38,7 +42,13 @@ Pages::Page Pages::page(std::string_view target) const {
 Task<void> Pages::serve(http::Exchange& exchange) {
   const http::Request& request = exchange.request();
   const bool reading = request.method == "GET" || request.method == "HEAD";
-  Page page = reading ? this->page(request.target) : Page{.status = 405, .body = "only GET\n"};
+  const auto action = actions_.find(request.target);
+  Page page{.status = 405, .body = "not a page that can be asked so\n"};
+  if (reading) {
+    page = this->page(request.target);
+  } else if (request.method == "POST" && action != actions_.end()) {
+    page = co_await action->second(request.body);
+  }
   http::Response response;
   response.status = page.status;
   response.headers.add("Content-Type", page.type);

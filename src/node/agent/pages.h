@@ -1,5 +1,6 @@
 // Pages: what the agent shows over HTTP, in plain text, to whoever may reach --metrics-listen, and
-// on the admin socket. GET only. The agent adds its own, features add theirs.
+// on the admin socket; there also what it can be asked to do. The agent adds its own, features add
+// theirs.
 #pragma once
 
 #include <functional>
@@ -22,11 +23,16 @@ class Pages final : public http::Handler {
   };
   // Called for each request, with what follows the page's path.
   using Make = std::function<Page(std::string_view rest)>;
+  // Called for each POST, with its body.
+  using Act = std::function<Task<Page>(std::string body)>;
 
   // A path that ends with a slash stands for all that begin with it. REQUIRES: no page has that
   // path yet.
   void add(std::string path, Make make);
   void add_text(std::string path, std::function<std::string()> body);
+
+  // Something to be done, by POST. REQUIRES: no action has that path yet.
+  void add_action(std::string path, Act act);
 
   // Answers with the page of that path, or names those that there are.
   Page page(std::string_view target) const;
@@ -38,6 +44,7 @@ class Pages final : public http::Handler {
 
   const Pages* more_;
   std::map<std::string, Make, std::less<>> pages_;
+  std::map<std::string, Act, std::less<>> actions_;
 };
 
 }  // namespace fairlead::agent

@@ -47,11 +47,15 @@ Task<void> StatusWriter::run() {
 
 Task<void> StatusWriter::work(Batch& batch) {
   std::vector<Item> items;
-  for (const std::string& uid : batch.keys()) {
+  // Many keys need no write: their status came back as it was written. Others take their places, so
+  // that the batches stay large.
+  for (std::size_t i = 0; i < batch.keys().size(); ++i) {
+    const std::string uid = batch.keys()[i];
     if (std::optional<StatusWrite> write = plan_(uid)) {
       items.push_back({uid, std::move(*write)});
     } else {
       batch.finish(uid, {});
+      batch.take_another();
     }
   }
   co_await write_all(batch, std::move(items));

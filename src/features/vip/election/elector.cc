@@ -41,12 +41,14 @@ void Elector::follow_leader(Instant now) {
     leader_ = raft_.leader();
     offers_seen_.clear();
     send_offers();
+    beat_due_ = now;  // it is told what this node holds
   }
   if (!raft_.leads() || led_ == raft_.term()) return;
   led_ = table_term_ = raft_.term();
   counter_ = 0;
   for (auto& [name, peer] : peers_) peer.seen.clear();
   // What the holders claim is heard first: a renewal interval, and as much for what is late.
+  led_since_ = now;
   assigns_from_ = now + 2 * timing().renew;
 }
 
@@ -155,14 +157,28 @@ PlacementView Elector::view(Instant now) const {
   return view;
 }
 
+bool Elector::knows_the_holders(Instant now) const {
+  return now >= assigns_from_ || std::ranges::all_of(peers_, [&](const auto& peer) {
+           const Peer& one = peer.second;
+           const bool told = one.beat >= led_since_ && one.offers.size() >= one.to_offer;
+           return told || (one.incarnation != 0 && one.incarnation == one.gone);
+         });
+}
+
 void Elector::assign(Instant now) {
-  if (!raft_.leads() || led_ != raft_.term() || now < assigns_from_) return;
+  if (!raft_.leads() || led_ != raft_.term() || !knows_the_holders(now)) return;
   const PlacementView known = view(now);
   std::vector<Assignment> rows;
   const auto next = [this] {
     return make_epoch(static_cast<std::uint32_t>(raft_.term()), ++counter_);
   };
-  for (const Move& move : place(known, now)) rows.push_back({move.vip, move.to, next()});
+  for (const Move& move : place(known, now)) {
+    rows.push_back({move.vip, move.to, next()});
+    // A node that failed is not asked for any more.
+    if (const auto hand = by_hand_.find(move.vip);
+        hand != by_hand_.end() && hand->second != move.to)
+      by_hand_.erase(hand);
+  }
   for (const auto& [vip, row] : table_)  // nobody offers it any more
     if (!row.node.empty() && !known.vips.contains(vip)) rows.push_back({vip, {}, next()});
   for (const Assignment& row : rows) take_row(now, row);
@@ -170,7 +186,6 @@ void Elector::assign(Instant now) {
 }
 
 Result<> Elector::move(Instant now, const Ip& vip, const std::string& node) {
-  if (!raft_.leads()) return fail(Code::unavailable, "this node is not the assigner");
   const PlacementView known = view(now);
   const auto at = known.nodes.find(node);
   if (at == known.nodes.end()) return fail(Code::not_found, node + " is no member");
@@ -182,6 +197,70 @@ Result<> Elector::move(Instant now, const Ip& vip, const std::string& node) {
   by_hand_[vip] = node;
   assign(now);
   return {};
+}
+
+Result<> Elector::change_members(Instant now, const Wish& wish) {
+  Settings settings = raft_.latest().settings;
+  const Member* known = settings.find(wish.node);
+  if (wish.kind == Wish::Kind::add_member) {
+    if (known && known->address != wish.address)
+      return fail(Code::invalid, wish.node + " is a member already, at " + known->address);
+    if (known) return {};
+    settings.members.push_back({.name = wish.node, .address = wish.address});
+    std::ranges::sort(settings.members);
+  } else {
+    if (!known) return {};
+    if (settings.members.size() == 1)
+      return fail(Code::invalid, "the last member cannot be removed");
+    if (wish.node == self_) {  // another one leads first, and is then told this wish
+      for (const auto& [name, peer] : peers_)
+        if (is_alive(now, name) && raft_.transfer(now, name))
+          return fail(Code::unavailable, "another member is to lead first");
+      return fail(Code::unavailable, "no other member answers");
+    }
+    std::erase_if(settings.members, [&](const Member& one) { return one.name == wish.node; });
+  }
+  return raft_.propose(now, std::move(settings));
+}
+
+std::optional<WishAnswer> Elector::grant(Instant now, const NumberedWish& one) {
+  const bool move = one.wish.kind == Wish::Kind::move;
+  const Result<> done =
+      move ? this->move(now, one.wish.vip, one.wish.node) : change_members(now, one.wish);
+  if (!move && !done && done.error().code == Code::unavailable) return std::nullopt;
+  return WishAnswer{.number = one.number, .refusal = done ? "" : done.error().message};
+}
+
+std::uint64_t Elector::wish(Instant now, Wish wish) {
+  const std::uint64_t number = wishes_.add(now, std::move(wish));
+  tell_wishes(now);
+  return number;
+}
+
+void Elector::tell_wishes(Instant now) {
+  wishes_.give_up(now);
+  const std::vector<NumberedWish> open = wishes_.open();
+  if (open.empty()) return;
+  if (raft_.leads() && led_ == raft_.term()) {
+    for (const NumberedWish& one : open)
+      if (const std::optional<WishAnswer> answer = grant(now, one)) wishes_.answered(*answer);
+  } else if (peers_.contains(raft_.leader())) {
+    to(raft_.leader()).wishes = open;
+  }
+}
+
+bool Elector::hears_majority(Instant now) const {
+  std::size_t heard = 1;
+  for (const auto& [name, peer] : peers_)
+    if (now < peer.heard + timing().lease) ++heard;
+  return 2 * heard > raft_.latest().settings.members.size();
+}
+
+std::vector<Participant> Elector::participants(Instant now) const {
+  std::vector<Participant> all;
+  for (const Member& member : raft_.latest().settings.members)
+    all.push_back({member.name, member.address, is_alive(now, member.name)});
+  return all;
 }
 
 void Elector::take_row(Instant now, const Assignment& row) {
@@ -203,7 +282,8 @@ void Elector::take_row(Instant now, const Assignment& row) {
 
 void Elector::beat(Instant now) {
   beat_due_ = now + timing().renew;
-  for (const Beat& page : tenure_.beat(now)) {
+  for (Beat& page : tenure_.beat(now)) {
+    page.offers = static_cast<std::uint32_t>(offers_.size());
     for (const auto& [name, peer] : peers_)
       pages_.push_back({name, {.incarnation = incarnation_, .beat = page}});
     std::vector<Verdict> own;
@@ -249,6 +329,7 @@ void Elector::tick(Instant now) {
     beat(now);
     send_offers();
     send_assignments();
+    tell_wishes(now);
   }
 }
 
@@ -265,6 +346,8 @@ void Elector::written(Instant now, std::uint64_t number) {
 
 void Elector::take_beat(Instant now, const std::string& from, const Message& message) {
   const Beat& beat = *message.beat;
+  if (!beat.more) peers_.at(from).beat = now;
+  peers_.at(from).to_offer = beat.offers;
   BeatAnswer answer{.sequence = beat.sequence, .verdicts = {}};
   const bool stale_members = beat.members < raft_.latest().version;
   for (const Claim& claim : beat.claims) {
@@ -318,6 +401,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   }
   if (message.claim_again) beat_due_ = now;
   if (message.beat) take_beat(now, from, message);
+  if (message.beat && now < assigns_from_) assign(now);
   if (message.answer) {
     tenure_.answered(from, message.answer->sequence, message.answer->verdicts);
     for (const Verdict& verdict : message.answer->verdicts)
@@ -338,6 +422,11 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   }
   for (const OfferSeen& seen : message.offers_seen)
     if (from == leader_) offers_seen_[seen.vip] = seen.version;
+  if (raft_.leads() && led_ == raft_.term())
+    for (const NumberedWish& one : message.wishes)
+      if (std::optional<WishAnswer> answer = grant(now, one))
+        to(from).wish_answers.push_back(std::move(*answer));
+  for (const WishAnswer& answer : message.wish_answers) wishes_.answered(answer);
   if (!message.offers.empty()) assign(now);  // else at the next tick
 }
 

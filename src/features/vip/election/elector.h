@@ -26,6 +26,7 @@
 #include "features/vip/election/promise_book.h"
 #include "features/vip/election/raft.h"
 #include "features/vip/election/tenure.h"
+#include "features/vip/election/wishes.h"
 
 namespace fairlead::vip {
 
@@ -45,8 +46,11 @@ class Elector final : public Election {
   Elector(ElectorOptions options, Instant now, Raft::Random random);
 
   void offer(Instant now, std::vector<Offer> offers) override;
-  // By hand. Fails unless this node leads.
-  Result<> move(Instant now, const Ip& vip, const std::string& to) override;
+  std::uint64_t wish(Instant now, Wish wish) override;
+  std::optional<Result<>> take_answer(std::uint64_t number) override {
+    return wishes_.take_answer(number);
+  }
+  bool has_answers() const override { return wishes_.has_answers(); }
 
   void tick(Instant now) override;
   void receive(Instant now, const std::string& from, const Message& message);
@@ -62,8 +66,15 @@ class Elector final : public Election {
   std::optional<Instant> deadline(const Ip& vip) const override { return tenure_.deadline(vip); }
   std::vector<Claim> wanted() const override { return tenure_.claims(); }
   const std::vector<Claim>& closing() const override { return closing_; }
+  // A majority of the members, this node included, was heard within a lease.
+  bool hears_majority(Instant now) const override;
+  bool is_alive(Instant now, const std::string& name) const;
+  const std::string& self() const override { return self_; }
+  std::uint64_t incarnation() const override { return incarnation_; }
   const std::map<Ip, Row>& table() const override { return table_; }
   std::string assigner() const override { return raft_.leader(); }
+  std::uint64_t term() const override { return raft_.term(); }
+  std::vector<Participant> participants(Instant now) const override;
   const Timing& timing() const override { return raft_.latest().settings.timing; }
   Raft& raft() { return raft_; }
   const Raft& raft() const { return raft_; }
@@ -73,6 +84,8 @@ class Elector final : public Election {
  private:
   struct Peer {
     Instant heard{};
+    Instant beat{};              // heard last
+    std::uint32_t to_offer = 0;  // VIPs, as it said then
     std::uint64_t incarnation = 0;
     std::uint64_t gone = 0;    // the incarnation that released everything last
     std::map<Ip, Epoch> seen;  // assignments that it has
@@ -86,11 +99,16 @@ class Elector final : public Election {
   void send_assignments();
   void send_offers();
   void assign(Instant now);
+  bool knows_the_holders(Instant now) const;
   void take_offer(Instant now, Peer& peer, const Offer& offer);
   void take_row(Instant now, const Assignment& row);
   void take_beat(Instant now, const std::string& from, const Message& message);
   void released(Instant now, const Ip& vip);
-  bool is_alive(Instant now, const std::string& name) const;
+  void tell_wishes(Instant now);
+  // Nothing: it is too early to say, the wish is to be told again.
+  std::optional<WishAnswer> grant(Instant now, const NumberedWish& wish);
+  Result<> move(Instant now, const Ip& vip, const std::string& to);
+  Result<> change_members(Instant now, const Wish& wish);
   PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
 
@@ -102,7 +120,8 @@ class Elector final : public Election {
   Version settings_;       // that book and tenure follow
   std::uint64_t led_ = 0;  // the term in which this node took up assigning
   std::string leader_;     // that the offers were sent to
-  Instant assigns_from_{};
+  Instant led_since_{};
+  Instant assigns_from_{};     // or earlier, when all that live have told what they hold
   std::uint32_t counter_ = 0;  // of epochs in this term
   std::map<Ip, Row> table_;
   std::uint64_t table_term_ = 0;  // of the assigner whose rows were taken
@@ -110,6 +129,7 @@ class Elector final : public Election {
   std::map<Ip, std::uint32_t> offers_seen_;
   std::map<Ip, Instant> own_healthy_since_;
   std::map<Ip, std::string> by_hand_;
+  Wishes wishes_;
   std::vector<Claim> closing_;
   std::map<Ip, std::string> refused_;  // who was told last that the VIP is promised to another
   std::map<std::string, Peer, std::less<>> peers_;

@@ -59,6 +59,47 @@ class Site {
   }
 
   Host& host(const std::string& name) { return hosts_.at(name); }
+  // A machine that is to become a member: its file names those that there are, and itself.
+  void join(const std::string& name) {
+    Settings settings = hosts_.begin()->second.disk.log.back().settings;
+    settings.members.push_back({.name = name, .address = name + ":1"});
+    std::ranges::sort(settings.members);
+    Host& host = hosts_[name];
+    host.name = name;
+    host.offset = Duration(pick(3'600'000'000'000));
+    host.disk = {.reserved_term = 0, .log = {{.version = {}, .settings = settings}}};
+    start(host);
+  }
+  // Asked of any node, until it is done.
+  void insist(const std::string& at, const Wish& wish) {
+    std::string last;
+    for (int tries = 0; tries < 20; ++tries) {
+      Host& asked = host(at);
+      if (!asked.engine) {
+        run(100ms);
+        continue;
+      }
+      const std::uint64_t number = asked.engine->wish(clock(asked), wish);
+      for (int i = 0; i < 60; ++i) {
+        run(100ms);
+        if (!asked.engine) break;
+        const std::optional<Result<>> answer = asked.engine->take_answer(number);
+        if (answer && *answer) return;
+        if (answer) last = answer->error().message;
+        if (answer) break;
+      }
+    }
+    std::string told;
+    for (auto& [name, one] : hosts_)
+      if (one.engine)
+        told +=
+            "\n" + name +
+            (one.engine->raft().leads() ? " leads" : " follows " + one.engine->raft().leader()) +
+            " in term " + std::to_string(one.engine->raft().term()) + " of " +
+            std::to_string(one.engine->raft().latest().settings.members.size()) +
+            (one.engine->raft().settled() ? "" : ", not settled");
+    FAIL() << "never granted: " << wish.node << ", " << last << told;
+  }
   std::map<std::string, Host>& hosts() { return hosts_; }
   void kill(Host& host) {  // the guard sees it at once
     if (host.dead || !host.engine) return;
@@ -319,12 +360,75 @@ TEST(Elector, APlannedMoveCostsTheMarginAndTwoRoundTrips) {
   Site site({"a", "b", "c"}, 1, 9);
   site.run(3s);
   const std::string to = site.holder(1) == "a" ? "b" : "a";
-  ASSERT_TRUE(
-      site.host(site.leader()).engine->move(site.clock(site.host(site.leader())), vip(1), to));
-  site.run(60ms);
+  // Asked of a node that does not lead: the assigner is told.
+  auto& asked = site.host(site.leader() == "c" ? "a" : "c");
+  const std::uint64_t number =
+      asked.engine->wish(site.clock(asked), {.kind = Wish::Kind::move, .vip = vip(1), .node = to});
+  site.run(100ms);
   EXPECT_EQ(site.holder(1), to);
+  const std::optional<Result<>> answer = asked.engine->take_answer(number);
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(*answer);
   site.run(30s);
   EXPECT_EQ(site.holder(1), to);
+}
+
+// 1 → 3 → 5 → 3 members, with lost messages and engines that are killed meanwhile.
+TEST(Elector, MembersComeAndGoAndNeverDoTwoHold) {
+  int kills = 0, removed_leaders = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Site site({"a"}, 2, seed);
+    site.faults.loss = 0.02;
+    site.run(2s);
+    EXPECT_EQ(site.holder(1), "a") << "seed " << seed;
+    for (const std::string name : {"b", "c", "d", "e"}) {
+      site.join(name);
+      site.run(300ms);
+      site.insist(
+          "a", {.kind = Wish::Kind::add_member, .vip = {}, .node = name, .address = name + ":1"});
+      if (site.pick(2) == 0) site.kill(site.host(name)), ++kills;
+      site.run(1s);
+    }
+    if (site.pick(2) == 0) site.kill(site.host("a"));  // another one leads
+    site.run(1s);
+    for (const std::string& name : {site.leader(), std::string("b")}) {
+      if (name.empty() || name == "a") continue;
+      removed_leaders += name == site.leader() ? 1 : 0;
+      site.insist("a", {.kind = Wish::Kind::remove_member, .vip = {}, .node = name, .address = {}});
+      site.run(500ms);
+      site.power_off(site.host(name));
+      site.run(1s);
+    }
+    site.faults.loss = 0;
+    site.run(3s);
+    EXPECT_EQ(site.two, 0) << "seed " << seed;
+    EXPECT_EQ(site.holder(1).size(), 1u) << "seed " << seed;
+    EXPECT_EQ(site.holder(2).size(), 1u) << "seed " << seed;
+    EXPECT_LE(site.host("a").engine->raft().latest().settings.members.size(), 4u);
+  }
+  EXPECT_GT(kills, 5);
+  EXPECT_GT(removed_leaders, 2);
+}
+
+TEST(Elector, WishesAreRefusedWithTheReason) {
+  Site site({"a", "b", "c"}, 1, 4);
+  site.run(3s);
+  auto& asked = site.host("a");
+  const auto answer_to = [&](Wish wish) -> std::string {
+    const std::uint64_t number = asked.engine->wish(site.clock(asked), std::move(wish));
+    site.run(6s);
+    const std::optional<Result<>> answer = asked.engine->take_answer(number);
+    return !answer ? "none" : *answer ? "done" : answer->error().message;
+  };
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "x"}), "x is no member");
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(9), .node = "b"}),
+            "b does not offer 10.0.0.9");
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::add_member, .vip = {}, .node = "b", .address = "z:2"}),
+            "b is a member already, at b:1");
+  site.power_off(site.host("b"));
+  site.power_off(site.host("c"));
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "b"}),
+            "no assigner has answered: is a majority of the members up?");
 }
 
 TEST(Elector, ASickNodeGivesItsVipsUp) {

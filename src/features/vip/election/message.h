@@ -11,6 +11,7 @@
 #include "features/vip/election/placement.h"
 #include "features/vip/election/raft.h"
 #include "features/vip/election/tenure.h"
+#include "features/vip/election/wish.h"
 
 namespace fairlead::vip {
 
@@ -60,6 +61,8 @@ struct Message {
   std::vector<Offer> offers;
   std::vector<OfferSeen> offers_seen;
   std::uint64_t term = 0;
+  std::vector<NumberedWish> wishes;  // to the assigner
+  std::vector<WishAnswer> wish_answers;
   auto operator<=>(const Message&) const = default;
 };
 

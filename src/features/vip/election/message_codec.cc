@@ -128,7 +128,7 @@ class Decoder {
           raft.committed = in.number();
           break;
         case 6:
-          item(raft.log, in.bytes(), [this](auto b) { return entry(b); }, 8);
+          item(raft.log, in.bytes(), [this](auto b) { return entry(b); }, 16);
           break;
         case 7:
           raft.floor = in.number();
@@ -156,6 +156,8 @@ class Decoder {
       if (in.field() == 2) beat.members = version(in.bytes());
       if (in.field() == 3) beat.lease = time(in.signed_number());
       if (in.field() == 4) item(beat.claims, in.bytes(), [this](auto b) { return claim(b); });
+      if (in.field() == 5) beat.more = in.boolean();
+      if (in.field() == 6) beat.offers = static_cast<std::uint32_t>(in.number());
     });
     return beat;
   }
@@ -231,6 +233,25 @@ class Decoder {
     if (!named) ok = false;
     return offer;
   }
+  NumberedWish wish(std::string_view bytes) {
+    NumberedWish one;
+    each(bytes, [&](const ProtoReader& in) {
+      if (in.field() == 1) one.number = in.number();
+      if (in.field() == 2) one.wish.kind = choice(in.number(), Wish::Kind::remove_member);
+      if (in.field() == 3) one.wish.vip = ip(in.bytes());
+      if (in.field() == 4) one.wish.node = text(in.bytes());
+      if (in.field() == 5) one.wish.address = text(in.bytes());
+    });
+    return one;
+  }
+  WishAnswer wish_answer(std::string_view bytes) {
+    WishAnswer answer;
+    each(bytes, [&](const ProtoReader& in) {
+      if (in.field() == 1) answer.number = in.number();
+      if (in.field() == 2) answer.refusal = text(in.bytes());
+    });
+    return answer;
+  }
   OfferSeen offer_seen(std::string_view bytes) {
     OfferSeen seen;
     bool named = false;
@@ -285,6 +306,8 @@ void write(ProtoWriter& out, const Beat& beat) {
   out.message(2, [&](ProtoWriter& w) { write(w, beat.members); });
   out.signed_number(3, beat.lease.count());
   for (const Claim& claim : beat.claims) out.message(4, [&](ProtoWriter& w) { write(w, claim); });
+  out.boolean(5, beat.more);
+  out.number(6, beat.offers);
 }
 
 void write(ProtoWriter& out, const BeatAnswer& answer) {
@@ -316,6 +339,19 @@ void write(ProtoWriter& out, const Offer& offer) {
   out.signed_number(10, offer.options.preempt_delay.count());
 }
 
+void write(ProtoWriter& out, const NumberedWish& one) {
+  out.number(1, one.number);
+  out.number(2, static_cast<std::uint64_t>(one.wish.kind));
+  if (one.wish.kind == Wish::Kind::move) out.bytes(3, bytes_of(one.wish.vip));
+  out.bytes(4, one.wish.node);
+  out.bytes(5, one.wish.address);
+}
+
+void write(ProtoWriter& out, const WishAnswer& answer) {
+  out.number(1, answer.number);
+  out.bytes(2, answer.refusal.substr(0, kLongestText));
+}
+
 }  // namespace
 
 std::string encode(const Message& message) {
@@ -337,6 +373,8 @@ std::string encode(const Message& message) {
   for (const OfferSeen& seen : message.offers_seen)
     part(11, Claim{.vip = seen.vip, .epoch = seen.version});
   out.number(12, message.term);
+  for (const NumberedWish& wish : message.wishes) part(13, wish);
+  for (const WishAnswer& answer : message.wish_answers) part(14, answer);
   return bytes;
 }
 
@@ -381,6 +419,12 @@ Result<Message> decode_message(std::string_view bytes) {
         break;
       case 12:
         message.term = reader.number();
+        break;
+      case 13:
+        in.item(message.wishes, part, [&](auto b) { return in.wish(b); });
+        break;
+      case 14:
+        in.item(message.wish_answers, part, [&](auto b) { return in.wish_answer(b); });
         break;
       default:
         break;

@@ -39,6 +39,10 @@ Message whole() {
            .group = "g", .apart = "x", .preferred = "a", .preempt = false, .preempt_delay = 3s}}};
   message.offers_seen = {{four, 3}};
   message.term = 12;
+  message.wishes = {
+      {7, {.kind = Wish::Kind::move, .vip = four, .node = "b", .address = {}}},
+      {8, {.kind = Wish::Kind::add_member, .vip = {}, .node = "d", .address = "h:1"}}};
+  message.wish_answers = {{6, "d does not answer"}, {5, ""}};
   return message;
 }
 
@@ -70,7 +74,7 @@ TEST(MessageCodec, WhatIsOutOfRangeIsRefused) {
   EXPECT_FALSE(refused([](Message&) {}));
   EXPECT_TRUE(refused([](Message& m) { m.beat->lease = 2h; }));
   EXPECT_TRUE(refused([](Message& m) { m.beat->claims.resize(200); }));
-  EXPECT_TRUE(refused([](Message& m) { m.raft->log.resize(9, m.raft->log[0]); }));
+  EXPECT_TRUE(refused([](Message& m) { m.raft->log.resize(17, m.raft->log[0]); }));
   EXPECT_TRUE(refused([](Message& m) { m.raft->log[0].settings.members.clear(); }));
   EXPECT_TRUE(refused([](Message& m) { m.raft->log[0].settings.timing.margin = 0ms; }));
   EXPECT_TRUE(refused([](Message& m) { m.raft->kind = static_cast<RaftMessage::Kind>(99); }));
@@ -79,7 +83,12 @@ TEST(MessageCodec, WhatIsOutOfRangeIsRefused) {
 
 TEST(MessageCodec, AHeartbeatOfAPageFitsADatagram) {
   Message message;
-  message.beat = Beat{.sequence = ~0ull, .members = {~0ull, ~0ull}, .lease = 60s, .claims = {}};
+  message.beat = Beat{.sequence = ~0ull,
+                      .members = {~0ull, ~0ull},
+                      .lease = 60s,
+                      .claims = {},
+                      .more = true,
+                      .offers = 500};
   for (std::uint32_t i = 0; i < 64; ++i)
     message.beat->claims.push_back({Ip::v4(0x0a000000 + i), make_epoch(1'000'000, i)});
   EXPECT_LE(encode(message).size(), 1'400u);

@@ -183,12 +183,6 @@ Result<> Raft::propose(Instant now, Settings settings) {
   // The first change of a term needs an entry of this term that is committed under the settings of
   // before: else two changes made on both sides of a cut could have majorities that do not meet.
   if (latest().version.term != term_) {
-    std::uint64_t highest = 0;
-    for (const auto& [name, follower] : followers_) highest = std::max(highest, floors_[name]);
-    if (highest >= term_) {  // some could not acknowledge it
-      stand(now, highest + 1);
-      return fail(Code::unavailable, "the leader is renewing its term: try again");
-    }
     append(now, latest().settings);
     send_appends(now);
     advance_commit(now);
@@ -327,8 +321,17 @@ void Raft::on_appended(Instant now, const std::string& from, const RaftMessage& 
 void Raft::advance_commit(Instant now) {
   if (role_ != Role::leader || settled() || latest().version.term != term_) return;
   std::size_t count = is_member(self_) && log_on_disk_ == latest().version ? 1 : 0;
-  for (const auto& [name, follower] : followers_)
-    if (is_member(name) && follower.on_disk == latest().version && floors_[name] < term_) ++count;
+  std::size_t able = is_member(self_) ? 1 : 0;  // to acknowledge in this term
+  std::uint64_t highest = term_;
+  for (const auto& [name, follower] : followers_) {
+    if (!is_member(name)) continue;
+    const std::uint64_t floor = floors_[name];
+    highest = std::max(highest, floor);
+    if (floor < term_) ++able;
+    if (floor < term_ && follower.on_disk == latest().version) ++count;
+  }
+  // Too many have been started anew since this term began: it can commit nothing any more.
+  if (!is_majority(able)) return stand(now, highest + 1);
   if (!is_majority(count)) return;
   const Duration longest =
       std::max(log_.front().settings.timing.lease, latest().settings.timing.lease);

@@ -21,7 +21,7 @@ std::vector<Beat> Tenure::beat(Instant now, std::size_t page) {
   while (!sent_.empty() && now >= sent_.front().at + sent_.front().lease) sent_.pop_front();
   std::vector<Beat> beats;
   std::vector<Claim> all = claims();
-  for (std::size_t begin = 0; begin < all.size(); begin += page) {
+  for (std::size_t begin = 0; begin < all.size() || begin == 0; begin += page) {
     const auto end = std::min(begin + page, all.size());
     Sent& sent =
         sent_.emplace_back(Sent{.sequence = ++sequence_,
@@ -35,7 +35,8 @@ std::vector<Beat> Tenure::beat(Instant now, std::size_t page) {
     beats.push_back({.sequence = sent.sequence,
                      .members = sent.members->version,
                      .lease = sent.lease,
-                     .claims = sent.claims});
+                     .claims = sent.claims,
+                     .more = end < all.size()});
   }
   return beats;
 }

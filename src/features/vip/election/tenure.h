@@ -34,6 +34,8 @@ struct Beat {
   Version members;  // of the list that the sender counts by
   Duration lease{};
   std::vector<Claim> claims;
+  bool more = false;         // further pages follow
+  std::uint32_t offers = 0;  // that the sender makes: VIPs
   auto operator<=>(const Beat&) const = default;
 };
 
@@ -54,8 +56,8 @@ class Tenure {
   void give_up(const Ip& vip);
   std::vector<Claim> claims() const;
 
-  // The next heartbeat, in pages of so many claims; `now` is read before anything of it is sealed
-  // or sent.
+  // The next heartbeat, in pages of so many claims, at least one; `now` is read before anything of
+  // it is sealed or sent.
   std::vector<Beat> beat(Instant now, std::size_t page = 64);
 
   // `verdicts` are in the order of the heartbeat's claims. Answers of strangers, to heartbeats that

@@ -22,26 +22,34 @@ Duration promise_length(const Timing& timing, Duration lease) {
   return lease + Duration(drift) + timing.margin;
 }
 
-Result<> check(const Timing& timing) {
-  const auto refuse = [](const char* field, Duration value, std::string why) {
-    return fail(Code::invalid, fmt::format("{} {}: {}", field, text(value), why));
+std::optional<TimingProblem> timing_problem(const Timing& timing) {
+  const auto wrong = [](const char* field, Duration value, std::string reason) {
+    return TimingProblem{.field = field, .value = text(value), .reason = std::move(reason)};
   };
   if (timing.lease > kLongestLease)
-    return refuse("lease", timing.lease, "must not be longer than " + text(kLongestLease));
+    return wrong("lease", timing.lease, "must not be longer than " + text(kLongestLease));
   if (timing.renew < kShortestRenew)
-    return refuse("renew", timing.renew, "must be at least " + text(kShortestRenew));
+    return wrong("renew", timing.renew, "must be at least " + text(kShortestRenew));
   if (timing.lease < kFewestRenewals * timing.renew)
-    return refuse("lease", timing.lease,
-                  fmt::format("must be at least {} times renew ({}), or one late heartbeat ends it",
-                              kFewestRenewals, text(timing.renew)));
+    return wrong("lease", timing.lease,
+                 fmt::format("must be at least {} times renew ({}), or one late heartbeat ends it",
+                             kFewestRenewals, text(timing.renew)));
   if (timing.margin < kShortestMargin)
-    return refuse("margin", timing.margin,
-                  "must be at least " + text(kShortestMargin) +
-                      ": packets of the old holder may still wait in its queues");
+    return wrong("margin", timing.margin,
+                 "must be at least " + text(kShortestMargin) +
+                     ": packets of the old holder may still wait in its queues");
   if (timing.drift_ppm < 0 || timing.drift_ppm > kMostDrift)
-    return fail(Code::invalid,
-                fmt::format("driftPPM {}: must be between 0 and {}", timing.drift_ppm, kMostDrift));
-  return {};
+    return TimingProblem{.field = "driftPpm",
+                         .value = std::to_string(timing.drift_ppm),
+                         .reason = fmt::format("must be between 0 and {}", kMostDrift)};
+  return std::nullopt;
+}
+
+Result<> check(const Timing& timing) {
+  const std::optional<TimingProblem> problem = timing_problem(timing);
+  if (!problem) return {};
+  return fail(Code::invalid,
+              fmt::format("{} {}: {}", problem->field, problem->value, problem->reason));
 }
 
 }  // namespace fairlead::vip

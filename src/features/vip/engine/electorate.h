@@ -4,11 +4,20 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "features/vip/election/election.h"
-#include "foundation/runtime/task.h"
+#include "foundation/runtime/channel.h"
+#include "foundation/runtime/runtime.h"
 
 namespace fairlead::vip {
+
+// A datagram that releases everything of this node, for one of the others.
+struct Farewell {
+  runtime::Endpoint to;
+  std::string bytes;
+};
 
 class Electorate {
  public:
@@ -28,8 +37,16 @@ class Electorate {
   // others need not wait for the lease. To be called while run() runs.
   virtual Task<void> say_farewell() = 0;
 
+  // What the guard is to send when this process has ended without say_farewell(). Other ones are
+  // valid whenever farewells_changed() is notified.
+  virtual std::vector<Farewell> farewells() const { return {}; }
+  runtime::Signal& farewells_changed() { return farewells_changed_; }
+
   // Others cannot take part in another's name.
   virtual bool authenticated() const = 0;
+
+ private:
+  runtime::Signal farewells_changed_;
 };
 
 }  // namespace fairlead::vip

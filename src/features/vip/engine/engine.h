@@ -7,6 +7,7 @@
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
 //   - The fence is opened before the neighbours are told, and closed before the others are told.
+//   - What still arrives for a VIP that is given up is kept for its successor before it is closed.
 //   - The fence gets the absolute deadline, which counts from before the others were asked.
 //   - A release is sent the margin after the fence was closed.
 //
@@ -17,10 +18,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "features/vip/engine/electorate.h"
+#include "features/vip/engine/engine_events.h"
 #include "features/vip/engine/interfaces.h"
 #include "features/vip/engine/peer_electorate.h"
 #include "features/vip/fence/fence.h"
@@ -44,14 +47,18 @@ class Engine {
     runtime::Runtime& runtime;
     Fence& fence;
     Interfaces& interfaces;
+    EngineEvents* events = nullptr;  // may be null
   };
-  Engine(Parts parts, std::unique_ptr<Electorate> electorate);
+  using Farewell = fairlead::vip::Farewell;
+  Engine(Parts parts, std::unique_ptr<Electorate> electorate, bool keep_without_quorum = false);
   // Among peers. Fails as PeerElectorate::open() does.
-  static Result<std::unique_ptr<Engine>> open(Parts parts, PeerOptions options);
+  static Result<std::unique_ptr<Engine>> open(Parts parts, EngineOptions options);
 
   // What this node offers from now on. A VIP that cannot be fenced is not offered; one whose
-  // interface is not usable is offered as not healthy.
+  // interface is not usable is offered as not healthy. run() looks again when interfaces change.
   void offer(std::vector<VipConfig> vips);
+  // Why the VIP cannot be held here; empty: it can.
+  std::string problem(const Ip& vip) const;
 
   // Until cancelled.
   Task<void> run();
@@ -59,7 +66,18 @@ class Engine {
   // not wait for the lease. Nothing is held from then on.
   Task<void> retire();
 
-  Result<> move(const Ip& vip, const std::string& to);
+  // By hand, done by the assigner, wherever it is. Fails with what it says, or with unavailable if
+  // no assigner answers in time.
+  Task<Result<>> wish(Wish wish);
+
+  // What the guard is to send when this engine has ended without retire(), after it has closed the
+  // fence and waited the margin: peers need not wait for the lease. Other ones are valid whenever
+  // farewells_changed() is notified.
+  std::vector<Farewell> farewells() const { return electorate_->farewells(); }
+  runtime::Signal& farewells_changed() { return electorate_->farewells_changed(); }
+  Duration margin() const { return timing().margin; }
+
+  const std::map<Ip, VipConfig>& vips() const { return vips_; }
   const Election& election() const { return election_; }
   bool holds(const Ip& vip) const;
   bool authenticated() const { return electorate_->authenticated(); }
@@ -69,24 +87,49 @@ class Engine {
     Instant due;
     Claim claim;
   };
+  struct Claimed {
+    Epoch epoch = 0;
+    Instant assigned{};
+    bool lost = false;  // the deadline passed: the address comes back with the next grant
+  };
 
   // Carries out what the election wants after each step.
   void settle();
   void close_what_moved();
   void open_what_is_granted();
-  void let_go(const Ip& vip, const std::string& interface);
+  void open(const Claim& claim, Instant deadline);
+  // The offers as the interfaces are now, to the others if they differ from what they know.
+  void offer_what_is_usable();
+  Result<> make_usable(const VipConfig& vip);
+  // Nobody of the members has held the VIP yet, as far as this engine knows, and somebody answers
+  // for it.
+  bool is_strangers(const Ip& vip);
+  void note_what_is_used();
+  void forget_what_is_left_over();
+  void let_go(const Ip& vip);
+  void note_what_expired();
+  std::optional<Instant> deadline_of(const Ip& vip, Instant now) const;
+  const Timing& timing() const { return election_.timing(); }
 
   Task<void> keep_time();
+  Task<void> follow_interfaces();
 
   Parts parts_;
   std::unique_ptr<Electorate> electorate_;
   Election& election_;
+  bool keep_without_quorum_;
   std::map<Ip, VipConfig> vips_;
+  std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
+  std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
+  std::vector<Offer> offered_;
+  std::set<Ip> unused_;               // VIPs that no member had since this engine was begun
+  std::map<Ip, Mac> strangers_;       // whom VIPs belong to that are therefore not held
   std::map<Ip, Instant> open_until_;  // as the fence has it
   std::map<Ip, std::string> held_;    // addresses that are on an interface
+  std::map<Ip, Claimed> claimed_;     // what is wanted, and how far it came
   std::vector<Closing> closing_;
   bool retired_ = false;
-  runtime::Signal time_changed_;
+  runtime::Signal time_changed_, wish_answered_;
 };
 
 }  // namespace fairlead::vip

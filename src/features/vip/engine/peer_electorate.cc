@@ -12,7 +12,7 @@ namespace {
 constexpr int kStateMode = 0600;
 constexpr std::size_t kMostQueued = 1'024;  // datagrams; further ones are dropped, as networks do
 
-Result<EngineState> read_state(runtime::Runtime& runtime, const PeerOptions& options) {
+Result<EngineState> read_state(runtime::Runtime& runtime, const EngineOptions& options) {
   const Result<std::string> text = runtime.files().read(options.state);
   if (text) {
     Result<EngineState> state = decode_state(*text);
@@ -31,7 +31,7 @@ Result<EngineState> read_state(runtime::Runtime& runtime, const PeerOptions& opt
 }  // namespace
 
 Result<std::unique_ptr<PeerElectorate>> PeerElectorate::open(runtime::Runtime& runtime,
-                                                             PeerOptions options) {
+                                                             EngineOptions options) {
   FL_CHECKED(check(options.settings.timing));
   if (!options.settings.find(options.node))
     return fail(Code::invalid, "node " + options.node + " is none of the members");
@@ -42,7 +42,7 @@ Result<std::unique_ptr<PeerElectorate>> PeerElectorate::open(runtime::Runtime& r
       new PeerElectorate(runtime, std::move(options), std::move(state), std::move(*socket)));
 }
 
-PeerElectorate::PeerElectorate(runtime::Runtime& runtime, PeerOptions options, EngineState state,
+PeerElectorate::PeerElectorate(runtime::Runtime& runtime, EngineOptions options, EngineState state,
                                std::unique_ptr<runtime::DatagramSocket> socket)
     : runtime_(runtime),
       options_(std::move(options)),
@@ -73,6 +73,10 @@ void PeerElectorate::carry() {
   for (const Elector::Envelope& envelope : elector_->take_messages())
     queue(envelope.to, sessions_.send(envelope.to, envelope.message));
   if (elector_->raft().latest().version != members_) follow_members();
+  if (sessions_.changes() != sessions_seen_) {
+    sessions_seen_ = sessions_.changes();
+    farewells_changed().notify();
+  }
   to_write_.notify();
 }
 
@@ -138,12 +142,19 @@ Task<void> PeerElectorate::keep_state() {
   }
 }
 
-Task<void> PeerElectorate::say_farewell() {
+std::vector<Farewell> PeerElectorate::farewells() const {
+  std::vector<Farewell> all;
   for (const auto& [name, at] : addresses_) {
     if (name == options_.node) continue;
-    if (const auto bytes = sessions_.farewell(name, elector_->farewell()))
-      (void)co_await socket_->send(at, *bytes);
+    if (std::optional<std::string> bytes = sessions_.farewell(name, elector_->farewell()))
+      all.push_back({at, std::move(*bytes)});
   }
+  return all;
+}
+
+Task<void> PeerElectorate::say_farewell() {
+  for (const Farewell& farewell : farewells())
+    (void)co_await socket_->send(farewell.to, farewell.bytes);
 }
 
 Task<void> PeerElectorate::run(std::function<void()> settle) {

@@ -21,25 +21,30 @@
 
 namespace fairlead::vip {
 
-struct PeerOptions {
+// Of an engine among peers.
+struct EngineOptions {
   std::string node;
   runtime::Endpoint listen;
   std::string state;                  // file
   std::optional<std::string> secret;  // nothing: peers are not authenticated
   Settings settings;                  // of the first start; later the state's count
+  // A node that cannot reach a majority goes on holding what it held. Gives up the promise that no
+  // two hosts answer.
+  bool keep_without_quorum = false;
 };
 
 class PeerElectorate final : public Electorate {
  public:
   // Reads or begins the state, binds the socket. Fails naming the file or the address.
   static Result<std::unique_ptr<PeerElectorate>> open(runtime::Runtime& runtime,
-                                                      PeerOptions options);
+                                                      EngineOptions options);
 
   Elector& election() override { return *elector_; }
   void carry() override;
   Task<void> run(std::function<void()> settle) override;
   Task<void> say_farewell() override;
   bool authenticated() const override { return sessions_.authenticated(); }
+  std::vector<Farewell> farewells() const override;
 
  private:
   struct Outgoing {
@@ -47,7 +52,7 @@ class PeerElectorate final : public Electorate {
     std::string bytes;
   };
 
-  PeerElectorate(runtime::Runtime& runtime, PeerOptions options, EngineState state,
+  PeerElectorate(runtime::Runtime& runtime, EngineOptions options, EngineState state,
                  std::unique_ptr<runtime::DatagramSocket> socket);
   void follow_members();
   void queue(const std::string& to, std::string bytes);
@@ -57,7 +62,7 @@ class PeerElectorate final : public Electorate {
   Task<void> keep_state();
 
   runtime::Runtime& runtime_;
-  PeerOptions options_;
+  EngineOptions options_;
   std::uint64_t instance_;
   std::unique_ptr<runtime::DatagramSocket> socket_;
   Sessions sessions_;
@@ -65,6 +70,7 @@ class PeerElectorate final : public Electorate {
   Version members_;
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::deque<Outgoing> outgoing_;
+  std::uint64_t sessions_seen_ = 0;
   std::function<void()> settle_;
   runtime::Signal to_send_, to_write_;
 };

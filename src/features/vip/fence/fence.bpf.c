@@ -7,6 +7,10 @@
 //                  host would take as its own; marks what enters with a VIP as its source.
 //   fl_fence_out   what an interface sends. Drops what speaks for a closed VIP, unless it entered
 //                  this host like that (the mark): then it is transit.
+//   fl_bare_in, fl_bare_out   the same on interfaces without Ethernet headers (tunnels)
+//
+// What they see by the way is noted: claims of others to a VIP, and the first packet to an open
+// one.
 //
 // Everything else passes untouched to the next program. Tags of VLANs in the frame are skipped;
 // those beside the frame do not matter, because a VIP is fenced in every VLAN.
@@ -41,6 +45,14 @@ struct {
 } fl_deadlines SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, FL_FENCE_SLOTS);
+  __type(key, __u32);
+  __type(value, struct fl_fence_sighting);
+} fl_sightings SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __uint(max_entries, FL_FENCE_GUARDED);
@@ -60,7 +72,9 @@ struct {
 #define PASS TC_ACT_UNSPEC  // to the next program; TCX_NEXT on tcx
 #define DROP TC_ACT_SHOT
 
-#define PACKET_OTHERHOST 3  // linux/if_packet.h
+#define PACKET_HOST 0  // linux/if_packet.h
+#define PACKET_OTHERHOST 3
+#define LOOPBACK_IFINDEX 1  // in every network namespace
 #define FAMILY_IPV4 2       // AF_INET, AF_INET6
 #define FAMILY_IPV6 10
 #define NEIGHBOUR_SOLICITATION 135
@@ -170,17 +184,35 @@ ALWAYS_INLINE __u32 skip_tags(struct __sk_buff* skb, __u16* ethertype) {
   return 0;
 }
 
-ALWAYS_INLINE int is_fenced(const struct fl_fence_address* address) {
-  return bpf_map_lookup_elem(&fl_addresses, address) != 0;
+ALWAYS_INLINE int is_slot_closed(__u32 slot) {
+  const volatile __u64* deadline = bpf_map_lookup_elem(&fl_deadlines, &slot);
+  return !deadline || bpf_ktime_get_boot_ns() >= *deadline;
 }
 
 // A VIP that this host may not answer for now.
 ALWAYS_INLINE int is_closed(const struct fl_fence_address* address) {
   const struct fl_fence_place* place = bpf_map_lookup_elem(&fl_addresses, address);
+  return place && is_slot_closed(place->slot);
+}
+
+// Whether the source is a VIP. Somebody's claim to it is noted.
+ALWAYS_INLINE int is_from_vip(struct __sk_buff* skb, const struct names* names) {
+  const struct fl_fence_place* place = bpf_map_lookup_elem(&fl_addresses, &names->source);
   if (!place) return 0;
+  if (names->kind == PACKET || skb->ifindex == LOOPBACK_IFINDEX) return 1;
   const __u32 slot = place->slot;
-  const volatile __u64* deadline = bpf_map_lookup_elem(&fl_deadlines, &slot);
-  return !deadline || bpf_ktime_get_boot_ns() >= *deadline;
+  struct fl_fence_sighting* seen = bpf_map_lookup_elem(&fl_sightings, &slot);
+  if (!seen) return 1;
+  bpf_skb_load_bytes(skb, ETH_ALEN, seen->claimant, sizeof(seen->claimant));
+  __sync_fetch_and_add(&seen->claims, 1);
+  return 1;
+}
+
+// A packet to an open VIP from elsewhere: whoever sent it knows where the VIP is.
+ALWAYS_INLINE void note_arrival(struct __sk_buff* skb, __u32 slot) {
+  if (skb->pkt_type != PACKET_HOST || skb->ifindex == LOOPBACK_IFINDEX) return;
+  struct fl_fence_sighting* seen = bpf_map_lookup_elem(&fl_sightings, &slot);
+  if (seen && seen->first_packet == 0) seen->first_packet = bpf_ktime_get_boot_ns();
 }
 
 ALWAYS_INLINE int same(const struct fl_fence_address* a, const struct fl_fence_address* b) {
@@ -220,17 +252,25 @@ ALWAYS_INLINE int judge_arrival(struct __sk_buff* skb, const struct names* names
   if (skb->pkt_type == PACKET_OTHERHOST) return PASS;  // for a neighbour's MAC: never taken as own
   // The holder's announcement is no question: the neighbour tables follow it.
   if (names->question && same(&names->source, &names->target)) return PASS;
-  if (!is_closed(&names->target) || is_forwarded(skb, names)) return PASS;
+  const struct fl_fence_place* place = bpf_map_lookup_elem(&fl_addresses, &names->target);
+  if (!place) return PASS;
+  const __u32 slot = place->slot;
+  if (!is_slot_closed(slot)) {
+    if (!names->question) note_arrival(skb, slot);
+    return PASS;
+  }
+  if (is_forwarded(skb, names)) return PASS;
   count(names->question ? FL_FENCE_QUESTION : FL_FENCE_DELIVERY);
   return DROP;
 }
 
-ALWAYS_INLINE int read_names(struct __sk_buff* skb, struct names* names, int out) {
+// `bare`: the interface has no Ethernet header; the packet begins with IP.
+ALWAYS_INLINE int read_names(struct __sk_buff* skb, struct names* names, int out, int bare) {
   struct fl_fence_address about = {};
-  __u16 ethertype = 0;
+  __u16 ethertype = bare ? (__u16)skb->protocol : 0;
   __u8 type = 0;
-  const __u32 offset = skip_tags(skb, &ethertype);
-  if (!offset) return 0;
+  const __u32 offset = bare ? 0 : skip_tags(skb, &ethertype);
+  if (!offset && !bare) return 0;
   if (ethertype == bpf_htons(ETH_P_IP)) {
     read_ipv4(skb, offset, names);
   } else if (ethertype == bpf_htons(ETH_P_ARP)) {
@@ -250,12 +290,11 @@ ALWAYS_INLINE int read_names(struct __sk_buff* skb, struct names* names, int out
   return 1;
 }
 
-SEC("tc")
-int fl_fence_in(struct __sk_buff* skb) {
+ALWAYS_INLINE int judge_in(struct __sk_buff* skb, int bare) {
   struct names names = {};
-  if (!read_names(skb, &names, 0)) return PASS;
+  if (!read_names(skb, &names, 0, bare)) return PASS;
   // Also takes away a mark that somebody else made.
-  if (is_fenced(&names.source))
+  if (is_from_vip(skb, &names))
     skb->tc_index = ENTERED;
   else if (skb->tc_index == ENTERED)
     skb->tc_index = 0;
@@ -267,10 +306,9 @@ ALWAYS_INLINE int is_transit(struct __sk_buff* skb) {
   return ifindex != 0 && skb->tc_index == ENTERED && bpf_map_lookup_elem(&fl_guarded, &ifindex);
 }
 
-SEC("tc")
-int fl_fence_out(struct __sk_buff* skb) {
+ALWAYS_INLINE int judge_out(struct __sk_buff* skb, int bare) {
   struct names names = {};
-  if (!read_names(skb, &names, 1) || !is_closed(&names.source)) return PASS;
+  if (!read_names(skb, &names, 1, bare) || !is_closed(&names.source)) return PASS;
   if (is_transit(skb)) {
     count(FL_FENCE_TRANSIT);
     return PASS;
@@ -278,6 +316,18 @@ int fl_fence_out(struct __sk_buff* skb) {
   count(names.kind == ARP ? FL_FENCE_ARP : names.kind == ND ? FL_FENCE_ND : FL_FENCE_SOURCE);
   return DROP;
 }
+
+SEC("tc")
+int fl_fence_in(struct __sk_buff* skb) { return judge_in(skb, 0); }
+
+SEC("tc")
+int fl_fence_out(struct __sk_buff* skb) { return judge_out(skb, 0); }
+
+SEC("tc")
+int fl_bare_in(struct __sk_buff* skb) { return judge_in(skb, 1); }
+
+SEC("tc")
+int fl_bare_out(struct __sk_buff* skb) { return judge_out(skb, 1); }
 
 // The kernel lends bpf_fib_lookup only to programs under the GPL: this file may be used under it
 // too, besides the licence of the project.

@@ -15,8 +15,7 @@
 //
 // Not promised
 //   - answers through interfaces that are not guarded: the caller guards every interface by which
-//     clients of the VIP may come, and sets arp_ignore=1 where it adds the address, so that no
-//     other interface answers ARP for it;
+//     clients of the VIP may come;
 //   - packets that passed before the deadline and wait in a queue of the interface (the margin of
 //     docs/design/020 covers them), or that go around the queues (PACKET_QDISC_BYPASS, XDP);
 //   - anything while the machine is suspended.
@@ -24,6 +23,8 @@
 // Calls do not wait for disks or peers. One thread at a time, and one process that moves deadlines.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,14 @@ struct FencedVip {
   std::string interface;  // empty: it is gone
   Instant deadline{};     // zero: closed
   bool operator==(const FencedVip&) const = default;
+};
+
+// What the fence saw of a VIP on the interfaces that it guards.
+struct Sighting {
+  std::uint64_t claims = 0;               // how often another host said that the VIP is its own
+  Mac claimant{};                         // the last of them
+  std::optional<Instant> first_packet{};  // to the VIP, since it was last waited for
+  bool operator==(const Sighting&) const = default;
 };
 
 class Fence {

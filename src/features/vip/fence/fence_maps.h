@@ -5,6 +5,7 @@
 //   deadlines   slot → until when this host may answer, boot time in nanoseconds; 0: closed. An
 //               array that processes map into their memory: moving a deadline is one store of
 //               eight bytes, which the programs see whole.
+//   sightings   slot → what was seen of the VIP by whoever passed; mapped like the deadlines
 //   guarded     the interfaces that the programs are attached to, by index
 //   counters    what the programs dropped, per processor
 //
@@ -24,6 +25,14 @@ struct fl_fence_address {
 struct fl_fence_place {
   __u32 slot;
   __u32 ifindex;  // of the VIP's interface, for people; the programs do not care
+};
+
+struct fl_fence_sighting {
+  __u64 first_packet;  // boot time of the first packet to the VIP while it was open; 0: none yet.
+                       // Processes set it to 0.
+  __u64 claims;        // how often others said that the VIP is theirs (ARP, advertisements)
+  __u8 claimant[6];    // the MAC that the last of them came from
+  __u8 room[2];
 };
 
 enum fl_fence_counter {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include "features/vip/fence/descriptor.h"
 #include "features/vip/fence/pins.h"
@@ -21,6 +22,8 @@ namespace fairlead::vip {
 namespace {
 
 constexpr const char* kLoopback = "lo";
+constexpr unsigned kIp6Gre = 823, kRawIp = 519;  // of linux/if_arp.h
+constexpr std::size_t kLookedAt = 16;            // interfaces without VIPs, each time
 fl_fence_address key_of(const Ip& ip) {
   fl_fence_address key{};
   std::ranges::copy(ip.bytes(), key.bytes);
@@ -46,20 +49,24 @@ Result<> check_vip(const Ip& vip) {
   return fail(Code::invalid, vip.to_string() + " cannot be a virtual IP");
 }
 
-Result<std::uint32_t> find_interface(const std::string& name) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return fail(errno_error("list interfaces"));
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_PACKET || name != one->ifa_name)
-      continue;
-    sockaddr_ll link{};
-    std::memcpy(&link, one->ifa_addr, sizeof(link));
-    if (link.sll_hatype != ARPHRD_ETHER && link.sll_hatype != ARPHRD_LOOPBACK)
-      return fail(Code::unsupported, "interface " + name + " is not Ethernet");
-    return static_cast<std::uint32_t>(link.sll_ifindex);
+// Nothing: programs on such an interface would not know where a packet begins.
+std::optional<Framing> framing_of(unsigned hardware) {
+  switch (hardware) {
+    case ARPHRD_ETHER:
+    case ARPHRD_LOOPBACK:
+      return Framing::ethernet;
+    case ARPHRD_NONE:  // tun, wireguard
+    case ARPHRD_TUNNEL:
+    case ARPHRD_TUNNEL6:
+    case ARPHRD_SIT:
+    case ARPHRD_IPGRE:
+    case kIp6Gre:
+    case ARPHRD_PPP:
+    case kRawIp:
+      return Framing::bare;
+    default:
+      return std::nullopt;
   }
-  return fail(Code::not_found, "there is no interface " + name);
 }
 
 // What network namespaces left behind that are gone.
@@ -68,16 +75,6 @@ void remove_orphans(const std::string& parent) {
   for (const auto& entry : std::filesystem::directory_iterator(parent, ignored))
     if (Attachments(Mechanism::tcx, entry.path()).orphaned())
       std::filesystem::remove_all(entry.path(), ignored);
-}
-
-Result<> replace_older(Attachments& attachments, const FencePrograms& programs) {
-  for (const std::uint32_t ifindex : attachments.pinned())
-    for (const Direction direction : kDirections) {
-      const int program = programs.program(direction);
-      if (attachments.observe(ifindex, direction, program) != Attachments::State::older) continue;
-      FL_CHECKED(attachments.attach(ifindex, direction, program));
-    }
-  return {};
 }
 
 }  // namespace
@@ -89,11 +86,12 @@ std::string_view counter_name(fl_fence_counter counter) {
 }
 
 KernelFence::KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms programs,
-                         DeadlineTable deadlines, Attachments attachments)
+                         DeadlineTable deadlines, SightingTable sightings, Attachments attachments)
     : bpf_(std::move(bpf)),
       folder_(std::move(folder)),
       programs_(std::move(programs)),
       deadlines_(std::move(deadlines)),
+      sightings_(std::move(sightings)),
       attachments_(std::move(attachments)) {
   read_slots();
 }
@@ -114,35 +112,115 @@ Result<std::unique_ptr<KernelFence>> KernelFence::open(const Options& options) {
     FL_CHECKED(programs.pin(folder));
   }
   FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
-  return std::unique_ptr<KernelFence>(new KernelFence(
-      std::move(bpf), folder, std::move(programs), std::move(deadlines), std::move(attachments)));
+  FL_TRY(SightingTable sightings, SightingTable::map(programs.map(kSightings)));
+  return std::unique_ptr<KernelFence>(new KernelFence(std::move(bpf), folder, std::move(programs),
+                                                      std::move(deadlines), std::move(sightings),
+                                                      std::move(attachments)));
 }
 
-Result<bool> KernelFence::restore_programs(std::uint32_t ifindex) {
+Result<std::unique_ptr<KernelFence>> KernelFence::look(const Options& options) {
+  FL_TRY(const DeadlineTable there, open_shutter(options.bpf_file_system));
+  FL_TRY(BpfFileSystem bpf, BpfFileSystem::find(options.bpf_file_system));
+  FL_TRY(const std::string folder, bpf.fence_folder());
+  FL_TRY(FencePrograms programs, FencePrograms::load(folder));
+  if (!programs.adopted())
+    return fail(Code::unsupported, "the fence at " + folder + " is of another version of Fairlead");
+  FL_TRY(DeadlineTable deadlines, DeadlineTable::map(programs.map(kDeadlines)));
+  Attachments attachments(options.mechanism.value_or(best_mechanism()), folder);
+  FL_TRY(SightingTable sightings, SightingTable::map(programs.map(kSightings)));
+  return std::unique_ptr<KernelFence>(new KernelFence(std::move(bpf), folder, std::move(programs),
+                                                      std::move(deadlines), std::move(sightings),
+                                                      std::move(attachments)));
+}
+
+Result<KernelFence::Interfaces> KernelFence::list_interfaces() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return fail(errno_error("list interfaces"));
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
+  Interfaces interfaces;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    // Without a hardware address: tun, wireguard and the like.
+    Interface interface{.ifindex = 0, .framing = Framing::bare};
+    if (one->ifa_addr == nullptr) {
+      interface.ifindex = ::if_nametoindex(one->ifa_name);
+    } else if (one->ifa_addr->sa_family == AF_PACKET) {
+      sockaddr_ll link{};
+      std::memcpy(&link, one->ifa_addr, sizeof(link));
+      interface = {static_cast<std::uint32_t>(link.sll_ifindex), framing_of(link.sll_hatype)};
+    }
+    if (interface.ifindex != 0) interfaces.emplace(one->ifa_name, interface);
+  }
+  return interfaces;
+}
+
+Result<KernelFence::Interface> KernelFence::find_interface(const std::string& name) {
+  FL_TRY(const Interfaces all, list_interfaces());
+  const auto found = all.find(name);
+  if (found == all.end()) return fail(Code::not_found, "there is no interface " + name);
+  return found->second;
+}
+
+Result<> KernelFence::replace_older(Attachments& attachments, const FencePrograms& programs) {
+  FL_TRY(const Interfaces all, list_interfaces());
+  std::map<std::uint32_t, Framing> framings;
+  for (const auto& [name, interface] : all)
+    if (interface.framing) framings.emplace(interface.ifindex, *interface.framing);
+  for (const std::uint32_t ifindex : attachments.pinned())
+    for (const Direction direction : kDirections) {
+      const auto framing = framings.find(ifindex);
+      if (framing == framings.end()) continue;
+      const int program = programs.program(direction, framing->second);
+      if (attachments.observe(ifindex, direction, program) != Attachments::State::older) continue;
+      FL_CHECKED(attachments.attach(ifindex, direction, program));
+    }
+  return {};
+}
+
+Result<bool> KernelFence::restore_programs(const Interface& interface) {
   bool restored = false;
   for (const Direction direction : kDirections) {
-    const int program = programs_.program(direction);
-    const Attachments::State state = attachments_.observe(ifindex, direction, program);
+    const int program = programs_.program(direction, *interface.framing);
+    const Attachments::State state = attachments_.observe(interface.ifindex, direction, program);
     if (state == Attachments::State::current) continue;
     if (state == Attachments::State::late) {
       FL_TRY(const FencePrograms again, FencePrograms::load(folder_));
-      FL_CHECKED(attachments_.attach(ifindex, direction, again.program(direction)));
+      FL_CHECKED(attachments_.attach(interface.ifindex, direction,
+                                     again.program(direction, *interface.framing)));
     } else {
-      FL_CHECKED(attachments_.attach(ifindex, direction, program));
+      FL_CHECKED(attachments_.attach(interface.ifindex, direction, program));
     }
     restored = true;
   }
   return restored;
 }
 
-Result<> KernelFence::guard(const std::string& interface) {
-  FL_TRY(const std::uint32_t ifindex, find_interface(interface));
-  FL_TRY([[maybe_unused]] const bool restored, restore_programs(ifindex));
-  const std::uint32_t yes = 1;
-  if (bpf_map_update_elem(programs_.map(kGuarded), &ifindex, &yes, BPF_ANY) != 0)
-    return fail(errno_error("write map fl_guarded"));
-  guarded_.insert_or_assign(interface, ifindex);
+Result<> KernelFence::guard(const std::string& name) {
+  FL_TRY(const Interface interface, find_interface(name));
+  FL_TRY([[maybe_unused]] const bool restored, guard(name, interface));
   return {};
+}
+
+Result<bool> KernelFence::guard(const std::string& name, const Interface& interface) {
+  if (!interface.framing)
+    return fail(Code::unsupported,
+                "interface " + name + " is neither Ethernet nor a tunnel for IP");
+  bool restored = false;
+  {
+    const std::lock_guard attaching(attaching_);
+    FL_TRY(restored, restore_programs(interface));
+  }
+  const std::uint32_t yes = 1;
+  if (bpf_map_update_elem(programs_.map(kGuarded), &interface.ifindex, &yes, BPF_ANY) != 0)
+    return fail(errno_error("write map fl_guarded"));
+  const std::lock_guard lock(mutex_);
+  std::uint32_t& known = guarded_[name];
+  if (known != 0 && known != interface.ifindex) forget_interface(known);
+  known = interface.ifindex;
+  return restored;
+}
+
+void KernelFence::forget_interface(std::uint32_t ifindex) {
+  bpf_map_delete_elem(programs_.map(kGuarded), &ifindex);
 }
 
 // Slots of VIPs that others forgot stay taken: that is harmless.
@@ -171,6 +249,7 @@ Result<std::uint32_t> KernelFence::place(const Ip& vip, std::uint32_t ifindex) {
   if (bpf_map_lookup_elem(programs_.map(kAddresses), &key, &place) != 0) {
     FL_TRY(place.slot, take_slot());
     deadlines_.set(place.slot, 0);
+    sightings_.clear(place.slot);
   }
   place.ifindex = ifindex;
   if (bpf_map_update_elem(programs_.map(kAddresses), &key, &place, BPF_ANY) != 0)
@@ -183,10 +262,14 @@ Result<> KernelFence::watch(const Ip& vip, const std::string& interface) {
   const auto add = [&]() -> Result<> {
     FL_CHECKED(check_vip(vip));
     for (const std::string& name : {std::string(kLoopback), interface}) {
-      const auto known = guarded_.find(name);
-      if (known != guarded_.end() && known->second == ::if_nametoindex(name.c_str())) continue;
-      FL_CHECKED(guard(name));
+      if (guarded_index(name) == ::if_nametoindex(name.c_str()) && guarded_index(name) != 0)
+        continue;
+      FL_TRY(const Interface found, find_interface(name));
+      if (found.framing != Framing::ethernet)
+        return fail(Code::unsupported, "interface " + name + " is not Ethernet");
+      FL_TRY([[maybe_unused]] const bool restored, guard(name, found));
     }
+    const std::lock_guard lock(mutex_);
     FL_TRY(const std::uint32_t slot, place(vip, guarded_.at(interface)));
     watched_.insert_or_assign(vip, Watched{slot, interface});
     return {};
@@ -195,13 +278,32 @@ Result<> KernelFence::watch(const Ip& vip, const std::string& interface) {
   return {};
 }
 
+std::uint32_t KernelFence::guarded_index(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = guarded_.find(name);
+  return known == guarded_.end() ? 0 : known->second;
+}
+
 Result<> KernelFence::open_until(const Ip& vip, Instant deadline) {
+  const std::lock_guard lock(mutex_);
   const auto found = watched_.find(vip);
   if (found == watched_.end())
     return fail(Code::not_found, "fence " + vip.to_string() + ": it is not watched");
   const auto nanoseconds = std::max<std::int64_t>(deadline.time_since_epoch().count(), 0);
   deadlines_.set(found->second.slot, static_cast<std::uint64_t>(nanoseconds));
   return {};
+}
+
+Sighting KernelFence::sighting(const Ip& vip) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = watched_.find(vip);
+  return found == watched_.end() ? Sighting{} : sightings_.get(found->second.slot);
+}
+
+void KernelFence::await_first_packet(const Ip& vip) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = watched_.find(vip); found != watched_.end())
+    sightings_.await_first_packet(found->second.slot);
 }
 
 Result<> KernelFence::close(const Ip& vip) {
@@ -216,6 +318,7 @@ Result<> KernelFence::close(const Ip& vip) {
 Result<> KernelFence::forget(const Ip& vip) {
   const fl_fence_address key = key_of(vip);
   fl_fence_place place{};
+  const std::lock_guard lock(mutex_);
   watched_.erase(vip);
   if (bpf_map_lookup_elem(programs_.map(kAddresses), &key, &place) != 0) return {};
   if (bpf_map_delete_elem(programs_.map(kAddresses), &key) != 0 && errno != ENOENT)
@@ -240,28 +343,72 @@ Result<std::vector<FencedVip>> KernelFence::list() const {
   return all;
 }
 
-Result<std::vector<std::string>> KernelFence::check() {
-  std::vector<std::string> restored;
-  attachments_.prune();
-  const std::map<std::string, std::uint32_t> before = guarded_;
-  for (const auto& [interface, ifindex] : before) {
-    const Result<std::uint32_t> now = find_interface(interface);
-    if (!now && now.error().code == Code::not_found) continue;
-    if (!now) return fail(now.error());
-    FL_TRY(const bool programs, restore_programs(*now));
-    FL_CHECKED(guard(interface));
-    if (programs) restored.push_back("programs on " + interface);
+KernelFence::Kept KernelFence::keep(const std::vector<std::string>& interfaces) {
+  Kept kept;
+  if (const Result<Interfaces> all = list_interfaces(); all)
+    keep_interfaces(interfaces, *all, kept);
+  else
+    for (const std::string& name : interfaces) kept.failed.emplace(name, all.error());
+  keep_vips(kept);
+  return kept;
+}
+
+void KernelFence::keep_interfaces(const std::vector<std::string>& wanted, const Interfaces& all,
+                                  Kept& kept) {
+  std::map<std::string, std::uint32_t> before;
+  std::set<std::string> of_vips;
+  {
+    const std::lock_guard lock(mutex_);
+    before = guarded_;
+    for (const auto& [vip, watched] : watched_) of_vips.insert(watched.interface);
+    if (!of_vips.empty()) of_vips.insert(kLoopback);
   }
+  std::set<std::string> names(wanted.begin(), wanted.end());
+  names.insert(of_vips.begin(), of_vips.end());
+  for (const auto& [name, ifindex] : before) names.insert(name);
+  std::size_t place = 0;
+  bool some_gone = false;
+  for (const std::string& name : names) {
+    const auto found = all.find(name);
+    const auto known = before.find(name);
+    const bool guarded =
+        found != all.end() && known != before.end() && known->second == found->second.ifindex;
+    some_gone |= known != before.end() && !guarded;
+    if (found == all.end()) {
+      const std::lock_guard lock(mutex_);
+      if (known != before.end()) forget_interface(known->second);
+      guarded_.erase(name);
+      continue;
+    }
+    if (guarded && !of_vips.contains(name) && (place++ - turn_) >= kLookedAt) continue;
+    const Result<bool> restored = guard(name, found->second);
+    if (!restored) kept.failed.emplace(name, restored.error());
+    const bool again = known != before.end() || of_vips.contains(name);
+    if (restored && *restored && again) kept.restored.push_back("programs on " + name);
+  }
+  turn_ = turn_ + kLookedAt < place ? turn_ + kLookedAt : 0;
+  if (!some_gone) return;
+  const std::lock_guard attaching(attaching_);
+  attachments_.prune();
+}
+
+void KernelFence::keep_vips(Kept& kept) {
+  const std::lock_guard lock(mutex_);
   for (auto& [vip, watched] : watched_) {
     const fl_fence_address key = key_of(vip);
-    const std::uint32_t ifindex = guarded_.at(watched.interface);
+    const auto interface = guarded_.find(watched.interface);
+    if (interface == guarded_.end()) continue;
     fl_fence_place there{};
     const bool known = bpf_map_lookup_elem(programs_.map(kAddresses), &key, &there) == 0;
-    if (known && there.slot == watched.slot && there.ifindex == ifindex) continue;
-    FL_TRY(watched.slot, place(vip, ifindex));
-    if (!known) restored.push_back("virtual IP " + vip.to_string());
+    if (known && there.slot == watched.slot && there.ifindex == interface->second) continue;
+    const Result<std::uint32_t> slot = place(vip, interface->second);
+    if (!slot) {
+      kept.failed.emplace(vip.to_string(), slot.error());
+      continue;
+    }
+    watched.slot = *slot;
+    if (!known) kept.restored.push_back("virtual IP " + vip.to_string());
   }
-  return restored;
 }
 
 std::string KernelFence::description() const {
@@ -300,7 +447,7 @@ Result<> KernelFence::dismantle(const Options& options) {
       FL_CHECKED(attachments.detach(one));
     }
   }
-  for (const char* map : {kAddresses, kDeadlines, kGuarded, kCounters})
+  for (const char* map : {kAddresses, kDeadlines, kSightings, kGuarded, kCounters})
     ::unlink(pin_of(folder, map).c_str());
   if (::rmdir(folder.c_str()) != 0 && errno != ENOENT) return fail(errno_error("remove " + folder));
   return {};

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "features/vip/fence/pins.h"
 #include "features/vip/fence/programs.h"
 #include "features/vip/fence/shutter.h"
+#include "features/vip/fence/sightings.h"
 
 namespace fairlead::vip {
 
@@ -41,6 +43,10 @@ class KernelFence final : public Fence {
   static Result<std::unique_ptr<KernelFence>> open(const Options& options);
   static Result<std::unique_ptr<KernelFence>> open() { return open(Options{}); }
 
+  // The fence that an engine of this version keeps here, to look at; changes nothing. Fails with
+  // not_found if there is none.
+  static Result<std::unique_ptr<KernelFence>> look(const Options& options);
+
   Result<> watch(const Ip& vip, const std::string& interface) override;
   Result<> open_until(const Ip& vip, Instant deadline) override;
   Result<> close(const Ip& vip) override;
@@ -48,15 +54,29 @@ class KernelFence final : public Fence {
   Result<> forget(const Ip& vip) override;
   Result<std::vector<FencedVip>> list() const override;
 
-  // Attaches the programs to one more Ethernet interface by which clients of VIPs may come.
-  // watch() does it for the VIP's interface and lo.
+  // Attaches the programs to one more interface by which clients of VIPs may come. watch() does it
+  // for the VIP's interface and lo.
   Result<> guard(const std::string& interface);
 
-  // Puts back what somebody removed: programs, their place before all others (tcx), and VIPs of
-  // this process from the map (closed). Says what it put back. An interface that is gone is no
-  // error; one that came back is guarded. To be called every second or so, and at once when
-  // interfaces or traffic control change (rtnetlink).
-  Result<std::vector<std::string>> check();
+  struct Kept {
+    std::vector<std::string> restored;    // what somebody had removed
+    std::map<std::string, Error> failed;  // interface, or VIP → why it is not guarded
+  };
+  // Guards these interfaces from now on, besides those of the VIPs, and lets go of those that are
+  // no longer there. Puts back what somebody removed: programs, their place before all others
+  // (tcx), and VIPs of this process from the map (closed). An interface that is gone is no failure;
+  // one that came back is guarded. Of many interfaces without VIPs, 16 that were guarded before are
+  // looked at each time.
+  //
+  // To be called every second or so, and at once when interfaces or traffic control change
+  // (rtnetlink). It waits for whoever changes interfaces at the moment, so it belongs on a blocking
+  // thread: unlike the others, it may be called while one of them runs.
+  Kept keep(const std::vector<std::string>& interfaces);
+
+  // What was seen of a VIP that is watched; nothing of others.
+  Sighting sighting(const Ip& vip) const;
+  // Sighting::first_packet is that of the first one from now on.
+  void await_first_packet(const Ip& vip);
 
   bool adopted() const { return programs_.adopted(); }
   Mechanism mechanism() const { return attachments_.mechanism(); }
@@ -73,21 +93,40 @@ class KernelFence final : public Fence {
     std::string interface;
   };
 
+  struct Interface {
+    std::uint32_t ifindex = 0;
+    std::optional<Framing> framing;  // nothing: unknown
+  };
+  using Interfaces = std::map<std::string, Interface, std::less<>>;
+
   KernelFence(BpfFileSystem bpf, std::string folder, FencePrograms programs,
-              DeadlineTable deadlines, Attachments attachments);
+              DeadlineTable deadlines, SightingTable sightings, Attachments attachments);
+  static Result<Interfaces> list_interfaces();
+  static Result<Interface> find_interface(const std::string& name);
+  static Result<> replace_older(Attachments& attachments, const FencePrograms& programs);
   Result<std::uint32_t> place(const Ip& vip, std::uint32_t ifindex);
   void read_slots();
   Result<std::uint32_t> take_slot();
-  Result<bool> restore_programs(std::uint32_t ifindex);
+  std::uint32_t guarded_index(const std::string& name) const;  // 0: not guarded
+  // Says whether there was something to restore.
+  Result<bool> guard(const std::string& name, const Interface& interface);
+  Result<bool> restore_programs(const Interface& interface);
+  void keep_interfaces(const std::vector<std::string>& wanted, const Interfaces& all, Kept& kept);
+  void keep_vips(Kept& kept);
+  void forget_interface(std::uint32_t ifindex);
 
   BpfFileSystem bpf_;  // the folder is reached through it
   std::string folder_;
   FencePrograms programs_;
   DeadlineTable deadlines_;
+  SightingTable sightings_;
   Attachments attachments_;
+  std::mutex attaching_;              // held while the kernel is waited for
+  mutable std::mutex mutex_;          // of what follows; never held for long
   std::bitset<FL_FENCE_SLOTS> used_;  // slots
   std::map<Ip, Watched> watched_;
   std::map<std::string, std::uint32_t> guarded_;  // interface → index
+  std::size_t turn_ = 0;  // where keep() goes on among the interfaces without VIPs
 };
 
 }  // namespace fairlead::vip

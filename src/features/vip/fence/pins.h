@@ -2,7 +2,7 @@
 // outlives every process, container and mount namespace.
 //
 //   /sys/fs/bpf/fairlead/vip-<number of the network namespace>/
-//     addresses deadlines guarded counters   maps (fence_maps.h)
+//     addresses deadlines sightings guarded counters   maps (fence_maps.h)
 //     link-<ifindex>-in  link-<ifindex>-out  the programs' attachments, where the kernel has tcx
 //
 // A BPF file system of a mount namespace of its own (a container, `ip netns exec`) goes with the

@@ -108,8 +108,10 @@ int FencePrograms::map(const char* name) const {
   return fd;
 }
 
-int FencePrograms::program(Direction direction) const {
-  const char* name = direction == Direction::in ? "fl_fence_in" : "fl_fence_out";
+int FencePrograms::program(Direction direction, Framing framing) const {
+  const bool in = direction == Direction::in;
+  const char* name = in ? "fl_fence_in" : "fl_fence_out";
+  if (framing == Framing::bare) name = in ? "fl_bare_in" : "fl_bare_out";
   const bpf_program* found = bpf_object__find_program_by_name(object_.get(), name);
   CHECK(found != nullptr);
   return bpf_program__fd(found);

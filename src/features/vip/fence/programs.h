@@ -16,8 +16,12 @@ namespace fairlead::vip {
 
 inline constexpr const char* kAddresses = "fl_addresses";
 inline constexpr const char* kDeadlines = "fl_deadlines";
+inline constexpr const char* kSightings = "fl_sightings";
 inline constexpr const char* kGuarded = "fl_guarded";
 inline constexpr const char* kCounters = "fl_counters";
+
+// What a frame of an interface begins with.
+enum class Framing { ethernet, bare };
 
 class FencePrograms {
  public:
@@ -27,7 +31,7 @@ class FencePrograms {
 
   bool adopted() const { return adopted_; }
   int map(const char* name) const;
-  int program(Direction direction) const;
+  int program(Direction direction, Framing framing = Framing::ethernet) const;
 
   // VIPs that an earlier process of another version fenced here: fenced by this one too, closed.
   Result<> inherit(const std::string& folder);

@@ -32,20 +32,20 @@ class Assigning {
 
  private:
   // A node that does not live and may claim something that others are to have.
-  bool stands_in_the_way(const std::string& node, const Sighting& seen) const {
+  bool stands_in_the_way(const std::string& node, const NodeSighting& seen) const {
     if (!seen.version.empty() && !seen.is_in(table_)) return true;
     return std::ranges::any_of(table_.rows, [&](const auto& row) {
       return row.second.node == node && !seen.has_ceded(table_, {row.first, row.second.epoch});
     });
   }
   bool is_free(const Ip& vip, const TableRow& row) const {
-    const Sighting* holder = census_.find(row.node);
+    const NodeSighting* holder = census_.find(row.node);
     return holder && holder->has_ceded(table_, {vip, row.epoch});
   }
   // Whatever the table says: who has another table in mind may claim anything.
   bool is_claimed_by_another(const Ip& vip, const std::string& than) const {
     return std::ranges::any_of(census_.nodes(), [&](const auto& node) {
-      const Sighting& seen = node.second;
+      const NodeSighting& seen = node.second;
       if (node.first == than || seen.version.empty()) return false;
       return !seen.is_in(table_) || seen.may_answer_for(vip);
     });
@@ -67,7 +67,7 @@ class Assigning {
     }
   }
   void ask_back(TableRow& row) const {
-    const Sighting* holder = census_.find(row.node);
+    const NodeSighting* holder = census_.find(row.node);
     if (holder && holder->is_alive(now_)) row.leaving = true;
   }
 
@@ -78,7 +78,7 @@ class Assigning {
 
 }  // namespace
 
-NodeRecord barred_record(const Sighting& seen, const TableRecord& table) {
+NodeRecord barred_record(const NodeSighting& seen, const TableRecord& table) {
   NodeRecord record =
       seen.record ? *seen.record : NodeRecord{.lease = table.timing.lease, .gone = true};
   record.table = table.id;
@@ -90,7 +90,7 @@ NodeRecord barred_record(const Sighting& seen, const TableRecord& table) {
 
 bool has_assigner(const Census& census, Instant now) {
   const TableRecord& table = *census.table();
-  const Sighting* seen = census.find(table.assigner);
+  const NodeSighting* seen = census.find(table.assigner);
   if (!seen) return false;
   if (!seen->record) return now < seen->since + table.timing.lease;
   return seen->is_alive(now) && seen->record->incarnation == table.incarnation;
@@ -113,7 +113,7 @@ PlacementView placement_view(const Census& census, Instant now) {
     }
   }
   for (const auto& [vip, row] : table.rows) {
-    const Sighting* holder = census.find(row.node);
+    const NodeSighting* holder = census.find(row.node);
     const bool stays = holder && !row.leaving && !holder->has_ceded(table, {vip, row.epoch});
     view.table[vip] = {.node = stays ? row.node : std::string(), .epoch = row.epoch};
   }

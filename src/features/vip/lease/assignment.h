@@ -20,7 +20,7 @@ struct Duty {
 std::optional<Duty> plan_assignment(const Census& census, Instant now);
 
 // The record that replaces one that was seen like this.
-NodeRecord barred_record(const Sighting& seen, const TableRecord& table);
+NodeRecord barred_record(const NodeSighting& seen, const TableRecord& table);
 
 // The table's assigner is gone, or was overdue for a whole lease.
 bool has_assigner(const Census& census, Instant now);

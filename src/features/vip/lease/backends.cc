@@ -15,9 +15,6 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr Duration kShortestEtcdLease = 1s;
-constexpr Duration kShortestKubernetesLease = 2s;
-
 Result<std::string> read_named(runtime::Runtime& runtime, const std::string& path,
                                std::string_view field) {
   if (path.empty()) return std::string();

@@ -13,43 +13,43 @@ constexpr std::string_view kNodePrefix = "node-";
 
 std::string record_name(std::string_view node) { return std::string(kNodePrefix).append(node); }
 
-bool Sighting::is_alive(Instant now) const {
+bool NodeSighting::is_alive(Instant now) const {
   return record && record->incarnation != 0 && !record->gone && now < since + record->lease;
 }
 
-bool Sighting::may_answer() const {
+bool NodeSighting::may_answer() const {
   if (!record) return true;  // what it wrote before is not known
   return std::ranges::any_of(record->claims,
                              [&](const Claim& claim) { return claim.epoch > record->barred; });
 }
 
-bool Sighting::claims(const Claim& claim) const {
+bool NodeSighting::claims(const Claim& claim) const {
   return record && std::ranges::binary_search(record->claims, claim);
 }
 
-bool Sighting::may_answer_for(const Ip& vip) const {
+bool NodeSighting::may_answer_for(const Ip& vip) const {
   if (!record) return true;
   return std::ranges::any_of(record->claims, [&](const Claim& claim) {
     return claim.vip == vip && claim.epoch > record->barred;
   });
 }
 
-bool Sighting::has_ceded(const TableRecord& table, const Claim& claim) const {
+bool NodeSighting::has_ceded(const TableRecord& table, const Claim& claim) const {
   return is_in(table) &&
          (record->barred >= claim.epoch || std::ranges::binary_search(record->released, claim));
 }
 
-Instant Sighting::barrable_at(const Timing& timing) const {
+Instant NodeSighting::barrable_at(const Timing& timing) const {
   if (!may_answer()) return Instant{};
   return since + promise_length(timing, record ? record->lease : timing.lease);
 }
 
-const Sighting* Census::find(std::string_view node) const {
+const NodeSighting* Census::find(std::string_view node) const {
   const auto at = nodes_.find(node);
   return at == nodes_.end() ? nullptr : &at->second;
 }
 
-void Census::see(Instant now, Sighting& sighting, std::optional<NodeRecord> record,
+void Census::see(Instant now, NodeSighting& sighting, std::optional<NodeRecord> record,
                  std::string version) {
   const bool same = sighting.record && record
                         ? sighting.record->renewal() == record->renewal()
@@ -95,7 +95,7 @@ void Census::take(Instant now, const std::vector<StoredRecord>& list, std::strin
       const std::string_view node = std::string_view(one.name).substr(kNodePrefix.size());
       there.emplace(node);
       if (one.name == skip) continue;
-      Sighting& sighting = nodes_[std::string(node)];
+      NodeSighting& sighting = nodes_[std::string(node)];
       if (one.version == sighting.version) continue;
       Result<NodeRecord> record = decode_node_record(one.value);
       unreadable_.erase(one.name);

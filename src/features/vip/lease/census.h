@@ -17,7 +17,7 @@ constexpr std::string_view kTableName = "table";
 std::string record_name(std::string_view node);
 
 // What was seen of one node.
-struct Sighting {
+struct NodeSighting {
   std::string version;               // of its record; empty: there is none
   std::optional<NodeRecord> record;  // nothing: there is none, or it cannot be read
   Instant since{};  // when its last renewal, or that it has no record, was first seen
@@ -47,19 +47,20 @@ class Census {
   void put_table(Instant now, TableRecord table, std::string version);
 
   bool complete() const { return complete_; }  // a list was taken
-  const std::map<std::string, Sighting, std::less<>>& nodes() const { return nodes_; }
-  const Sighting* find(std::string_view node) const;
+  const std::map<std::string, NodeSighting, std::less<>>& nodes() const { return nodes_; }
+  const NodeSighting* find(std::string_view node) const;
   const std::optional<TableRecord>& table() const { return table_; }
   const std::string& table_version() const { return table_version_; }
   // What cannot be read: records by name, with the reason.
   const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
 
  private:
-  void see(Instant now, Sighting& sighting, std::optional<NodeRecord> record, std::string version);
+  void see(Instant now, NodeSighting& sighting, std::optional<NodeRecord> record,
+           std::string version);
   void expect_nodes_of_rows(Instant now);
 
   bool complete_ = false;
-  std::map<std::string, Sighting, std::less<>> nodes_;
+  std::map<std::string, NodeSighting, std::less<>> nodes_;
   std::optional<TableRecord> table_;
   std::string table_version_;
   std::map<std::string, std::string> unreadable_;

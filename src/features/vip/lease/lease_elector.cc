@@ -52,6 +52,30 @@ void LeaseElector::offer(Instant now, std::vector<Offer> offers) {
   follow_table(now);
 }
 
+// Answered as soon as it is known to be possible: the store keeps it, whoever assigns.
+std::uint64_t LeaseElector::wish(Instant now, Wish wish) {
+  answers_[++asked_] =
+      wish.kind == Wish::Kind::move
+          ? move(now, wish.vip, wish.node)
+          : fail(Code::unsupported, "with this back end whoever reaches the store is a member");
+  return asked_;
+}
+
+std::optional<Result<>> LeaseElector::take_answer(std::uint64_t number) {
+  const auto at = answers_.find(number);
+  if (at == answers_.end()) return std::nullopt;
+  std::optional<Result<>> answer = std::move(at->second);
+  answers_.erase(at);
+  return answer;
+}
+
+std::vector<Participant> LeaseElector::participants(Instant now) const {
+  std::vector<Participant> all;
+  for (const auto& [name, seen] : census_.nodes())
+    if (seen.record) all.push_back({name, {}, seen.is_alive(now)});
+  return all;
+}
+
 Result<> LeaseElector::move(Instant now, const Ip& vip, const std::string& to) {
   if (!census_.table()) return fail(Code::unavailable, "the store has not shown the table yet");
   const PlacementView known = placement_view(census_, now);
@@ -296,9 +320,9 @@ void LeaseElector::distrust(Instant now, std::string_view why) {
 
 // What the store has under this node's name.
 void LeaseElector::examine_own_record(Instant now) {
-  static const Sighting kNone;
-  const Sighting* found = census_.find(options_.self);
-  const Sighting& seen = found ? *found : kNone;
+  static const NodeSighting kNone;
+  const NodeSighting* found = census_.find(options_.self);
+  const NodeSighting& seen = found ? *found : kNone;
   own_version_ = seen.version;
   own_known_ = true;
   if (seen.version.empty()) {
@@ -451,13 +475,13 @@ void LeaseElector::hurry_if_unsettled(Instant now) {
 bool LeaseElector::is_unsettled(Instant now) const {
   const std::optional<TableRecord>& table = census_.table();
   if (!table || !own_known_ || !wishes_.empty() || !has_assigner(census_, now)) return true;
-  const auto is_overdue = [&](const Sighting* seen) {
+  const auto is_overdue = [&](const NodeSighting* seen) {
     return !seen || !seen->record || seen->record->gone ||
            now > seen->since + 2 * table->timing.renew;
   };
   if (is_overdue(census_.find(table->assigner))) return true;
   return std::ranges::any_of(table->rows, [&](const auto& row) {
-    const Sighting* holder = census_.find(row.second.node);
+    const NodeSighting* holder = census_.find(row.second.node);
     return row.second.leaving || is_overdue(holder) ||
            !holder->claims({row.first, row.second.epoch});
   });

@@ -45,16 +45,23 @@ class LeaseElector final : public Election {
 
   // Election
   void offer(Instant now, std::vector<Offer> offers) override;
-  // Any node can arrange it.
-  Result<> move(Instant now, const Ip& vip, const std::string& to) override;
+  // Moves only: whoever reaches the store takes part.
+  std::uint64_t wish(Instant now, Wish wish) override;
+  std::optional<Result<>> take_answer(std::uint64_t number) override;
+  bool has_answers() const override { return !answers_.empty(); }
   void tick(Instant now) override;
   Instant next_tick() const override;
   void closed(Instant now, const Claim& claim) override;
   std::optional<Instant> deadline(const Ip& vip) const override;
   std::vector<Claim> wanted() const override;
   const std::vector<Claim>& closing() const override { return closing_; }
+  bool hears_majority(Instant now) const override { return now < answered_ + timing().lease; }
+  const std::string& self() const override { return options_.self; }
+  std::uint64_t incarnation() const override { return options_.incarnation; }
   const std::map<Ip, Row>& table() const override { return rows_; }
   std::string assigner() const override;
+  std::uint64_t term() const override { return census_.table() ? census_.table()->term : 0; }
+  std::vector<Participant> participants(Instant now) const override;
   const Timing& timing() const override;
 
   // The requests to make now; `now` is read before any of them is sent. At most three are under
@@ -67,7 +74,6 @@ class LeaseElector final : public Election {
   void retire();
   bool has_retired() const { return said_farewell_; }
 
-  const std::string& self() const { return options_.self; }
   // Why this node takes no part at the moment; empty: it does, or is about to.
   const std::string& problem() const { return problem_; }
 
@@ -86,6 +92,7 @@ class LeaseElector final : public Election {
     std::optional<Instant> deadline;
   };
 
+  Result<> move(Instant now, const Ip& vip, const std::string& to);
   void end(Lane& lane);
   std::optional<StoreRequest> renewal(Instant now);
   std::optional<StoreRequest> duty(Instant now);
@@ -120,6 +127,8 @@ class LeaseElector final : public Election {
   std::map<Claim, Instant> ends_by_;        // of those: the deadline that the fence has
   std::map<Claim, Instant> leaving_since_;  // rows of this node that are to leave
   std::map<Ip, std::string> wishes_;        // moves by hand that are not in the table yet
+  std::uint64_t asked_ = 0;                 // how many wishes there were
+  std::map<std::uint64_t, Result<>> answers_;
 
   // This node's record.
   bool own_known_ = false;   // own_version_ is what the store has, as far as is known

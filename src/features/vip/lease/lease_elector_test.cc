@@ -102,7 +102,7 @@ TEST(LeaseElector, AnyNodeCanMoveAVip) {
     site.run(3s);
     const std::string to = site.holder(1) == "a" ? "b" : "a";
     LeaseSite::Host& host = site.host(asked);
-    ASSERT_TRUE(host.engine->move(site.clock(host), test_vip(1), to));
+    ASSERT_TRUE(site.move(host, 1, to));
     int nobody = 0;
     for (int ms = 0; ms < 1'000; ++ms) {
       site.run(1ms);
@@ -113,8 +113,8 @@ TEST(LeaseElector, AnyNodeCanMoveAVip) {
     EXPECT_EQ(site.two, 0);
     site.run(30s);
     EXPECT_EQ(site.holder(1), to);
-    EXPECT_FALSE(host.engine->move(site.clock(host), test_vip(1), "nobody"));
-    EXPECT_FALSE(host.engine->move(site.clock(host), test_vip(2), "a"));
+    EXPECT_FALSE(site.move(host, 1, "nobody"));
+    EXPECT_FALSE(site.move(host, 2, "a"));
   }
 }
 
@@ -237,7 +237,7 @@ TEST(LeaseElector, ARestoredStoreMakesNoSecondHolder) {
     const LeaseSite::Contents before = site.contents();
     for (int i = 1; i <= 3; ++i) {
       LeaseSite::Host& host = site.host("a");
-      (void)host.engine->move(site.clock(host), test_vip(i), site.pick(2) ? "b" : "c");
+      (void)site.move(host, i, site.pick(2) ? "b" : "c");
     }
     site.run(2s);
     site.contents() = before;
@@ -283,8 +283,7 @@ void disturb(LeaseSite& site, int rounds) {
         site.store_away = site.pick(4) == 0;
         break;
       case 9:
-        if (host.engine && !host.stopped)
-          (void)host.engine->move(site.clock(host), test_vip(1), names[any]);
+        if (host.engine && !host.stopped) (void)site.move(host, 1, names[any]);
         break;
       case 10:
         site.withdrawn[host.name] = site.pick(2) ? std::set<int>{1} : std::set<int>{};

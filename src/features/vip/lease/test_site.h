@@ -122,6 +122,12 @@ class LeaseSite {
   std::int64_t pick(std::int64_t below) {
     return std::uniform_int_distribution<std::int64_t>(0, below - 1)(random_);
   }
+  Result<> move(Host& host, int number, const std::string& to) {
+    const std::uint64_t wish = host.engine->wish(
+        clock(host),
+        {.kind = Wish::Kind::move, .vip = test_vip(number), .node = to, .address = {}});
+    return *host.engine->take_answer(wish);
+  }
   void offer(Host& host) {
     std::vector<Offer> offers;
     for (int i = 1; i <= vips_; ++i)

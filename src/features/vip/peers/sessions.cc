@@ -58,6 +58,7 @@ Sessions::Outcome refuse(std::string why) {
 }  // namespace
 
 void Sessions::set_peers(const std::vector<std::string>& names) {
+  ++changes_;
   std::erase_if(peers_, [&](const auto& peer) {
     return std::ranges::find(names, peer.first) == names.end();
   });
@@ -163,6 +164,7 @@ Sessions::Outcome Sessions::take_sealed(std::string_view datagram) {
     if (!in_use) {
       peer.current = std::move(session);
       peer.waiting.clear();
+      ++changes_;
     }
     return opened(name, *message);
   }

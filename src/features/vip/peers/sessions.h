@@ -58,6 +58,8 @@ class Sessions {
   const SealEnd& self() const { return options_.self; }
   bool authenticated() const { return options_.secret.has_value(); }
   bool has_session(const std::string& peer) const;
+  // Counts the sessions that were taken into use or ended: farewells are others then.
+  std::uint64_t changes() const { return changes_; }
 
  private:
   struct Session {
@@ -79,6 +81,7 @@ class Sessions {
 
   Options options_;
   std::map<std::string, Peer, std::less<>> peers_;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace fairlead::vip

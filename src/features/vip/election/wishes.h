@@ -1,0 +1,40 @@
+// Wishes: what was asked for by hand on this node and is not answered yet. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "features/vip/election/wish.h"
+#include "foundation/base/result.h"
+#include "foundation/runtime/time.h"
+
+namespace fairlead::vip {
+
+class Wishes {
+ public:
+  static constexpr Duration kPatience = 5s;  // then the answer is that nobody answers
+
+  std::uint64_t add(Instant now, Wish wish);
+  void answered(const WishAnswer& answer);
+  // Says so to those that have waited too long.
+  void give_up(Instant now);
+
+  std::vector<NumberedWish> open() const;
+  // Once for each wish.
+  std::optional<Result<>> take_answer(std::uint64_t number);
+  bool has_answers() const { return !answers_.empty(); }
+  std::optional<Instant> next() const;
+
+ private:
+  struct Open {
+    Wish wish;
+    Instant expires{};
+  };
+  std::uint64_t count_ = 0;
+  std::map<std::uint64_t, Open> open_;
+  std::map<std::uint64_t, Result<>> answers_;
+};
+
+}  // namespace fairlead::vip

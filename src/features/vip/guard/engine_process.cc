@@ -1,0 +1,122 @@
+#include "features/vip/guard/engine_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include "features/vip/control/engine_service.h"
+#include "features/vip/fence/kernel_fence.h"
+#include "features/vip/fence/no_fence.h"
+#include "features/vip/guard/guard_note.h"
+#include "features/vip/guard/guard_process.h"
+#include "features/vip/host/host_interfaces.h"
+#include "foundation/base/log.h"
+#include "foundation/command/lock_file.h"
+#include "foundation/runtime/epoll_runtime.h"
+#include "foundation/runtime/scope.h"
+
+namespace fairlead::vip {
+namespace {
+
+constexpr int kPriority = 1;     // below the guard
+constexpr int kLockTries = 100;  // a twentieth of a second apart
+
+// An engine whose guard died may be about to end. Two must not move the same deadlines.
+Result<command::LockFile> take_lock(const std::string& path) {
+  for (int tries = 1;; ++tries) {
+    Result<command::LockFile> lock =
+        command::LockFile::take(path, "another engine of virtual IPs on this node");
+    if (lock || tries == kLockTries) return lock;
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
+// A note is small enough for one write; a guard that does not read is dead or will be.
+void write_note(int fd, Duration margin, const std::vector<Engine::Farewell>& farewells) {
+  if (fd < 0) return;
+  GuardNote note{.margin = margin, .farewells = {}};
+  for (const Engine::Farewell& one : farewells) note.farewells.push_back({one.to, one.bytes});
+  const std::string line = encode(note);
+  if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    log::warning("guard of virtual IPs does not take notes");
+}
+
+Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order) {
+  EngineHost host;
+  KernelFence* guarding = nullptr;
+  Result<std::unique_ptr<KernelFence>> kernel = KernelFence::open();
+  if (kernel) {
+    guarding = kernel->get();
+    host.fence_description = (*kernel)->description();
+    host.fence = std::move(*kernel);
+  } else if (order.allow_weaker_fence) {
+    host.fence_description = "none: " + kernel.error().message;
+    host.fence = std::make_unique<NoFence>();
+    log::warning("no fence: two hosts may answer for a virtual IP when this one hangs",
+                 {{"reason", kernel.error().message}});
+  } else {
+    return fail(std::move(kernel).error().context("the fence"));
+  }
+  FL_TRY(std::unique_ptr<HostInterfaces> interfaces,
+         HostInterfaces::open(runtime, guarding, HostOptions{}));
+  host.keep = [interfaces = interfaces.get()] { return interfaces->run(); };
+  host.interfaces = std::move(interfaces);
+  return host;
+}
+
+Task<void> stop_at_signals(runtime::EpollRuntime& runtime, EngineService& service) {
+  for (;;) {
+    const Result<int> signal = co_await runtime.next_signal();
+    if (!signal) co_return;
+    if (*signal == SIGTERM) service.stop();
+  }
+}
+
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, const EngineProcessOptions& options) {
+  EngineService service(
+      runtime,
+      {.state = options.state,
+       .open_host = [&runtime](const Order& order) { return open_host(runtime, order); },
+       .farewells_changed =
+           [fd = options.note_fd](Duration margin, const std::vector<Engine::Farewell>& all) {
+             write_note(fd, margin, all);
+           }});
+  runtime::Scope scope(runtime);
+  scope.spawn(stop_at_signals(runtime, service));
+  Result<> outcome = co_await service.run();
+  co_await scope.close();
+  co_return outcome;
+}
+
+}  // namespace
+
+int run_engine(const EngineProcessOptions& options) {
+  if (options.note_fd >= 0) {
+    ::fcntl(options.note_fd, F_SETFD, FD_CLOEXEC);
+    ::fcntl(options.note_fd, F_SETFL, O_NONBLOCK);
+  }
+  const Result<command::LockFile> lock = take_lock(options.state + "/engine.lock");
+  if (!lock) {
+    log::error("engine of virtual IPs not started", {{"error", lock.error().message}});
+    return 1;
+  }
+  // The disk, addresses and the fence each have a thread: none waits for another that hangs.
+  runtime::EpollRuntime runtime({.blocking_threads = 4});
+  // SIGINT of a terminal is for the agent, which then ends this process.
+  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE}); !caught) {
+    log::error("engine of virtual IPs not started", {{"error", caught.error().to_string()}});
+    return 1;
+  }
+  for (const std::string& lacking : become_urgent(kPriority))
+    log::warning("a busy machine may cost virtual IPs", {{"lacking", lacking}});
+  const Result<> outcome = runtime.run_until_complete(run_process(runtime, options));
+  if (outcome) return 0;
+  log::error("engine of virtual IPs has failed", {{"error", outcome.error().to_string()}});
+  return 1;
+}
+
+}  // namespace fairlead::vip

@@ -1,0 +1,42 @@
+#include "features/vip/node/vip_feature.h"
+
+#include <utility>
+
+#include "features/vip/config/vip_config.h"
+#include "features/vip/node/vip_node.h"
+
+namespace fairlead::vip {
+namespace {
+
+// This program itself, also after its file was replaced.
+Result<GuardHandle> start_guard(const std::string& state) {
+  return GuardHandle::start({"/proc/self/exe", "vip-guard", "--state", state});
+}
+
+agent::FeaturePlan plan_vip(const Json& config, resource::FieldErrors& errors) {
+  VipPlan plan = check_vip(config, errors);
+  agent::FeaturePlan feature{.name = "vip", .needs_api = false, .make = {}};
+  feature.check = [plan](runtime::Files& files, agent::Checklist& checks) {
+    check_host(plan, files, checks);
+  };
+  feature.make =
+      [plan](const agent::NodeContext& context) -> Result<std::unique_ptr<agent::NodeFeature>> {
+    VipPlan named = plan;
+    FL_CHECKED(name_node(named, context.node));
+    FL_TRY(std::unique_ptr<VipNode> node, VipNode::open(context, std::move(named), start_guard));
+    return std::unique_ptr<agent::NodeFeature>(std::move(node));
+  };
+  return feature;
+}
+
+}  // namespace
+
+agent::FeatureType vip_type() {
+  return {.name = "vip",
+          .fields = vip_fields(),
+          .flags = vip_flags(),
+          .adopt = adopt_kube_vip,
+          .plan = plan_vip};
+}
+
+}  // namespace fairlead::vip

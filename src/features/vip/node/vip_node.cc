@@ -1,0 +1,263 @@
+#include "features/vip/node/vip_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "features/vip/node/order.h"
+#include "features/vip/node/vip_why.h"
+#include "foundation/base/log.h"
+#include "foundation/runtime/back_off.h"
+#include "foundation/runtime/scope.h"
+#include "foundation/runtime/timed_wait.h"
+
+namespace fairlead::vip {
+namespace {
+
+constexpr Duration kLookAfterGuard = 200ms;
+constexpr Duration kRetry = 100ms;
+constexpr Duration kOrderAgain = 2s;  // an order is told again, in case the engine is another
+constexpr Duration kTimeToEnd = 8s;   // of a guard whose agent ends
+constexpr int kStateMode = 0700;
+
+agent::Pages::Page json_page(const Json& value) {
+  return {.body = wire::encode_json(value) + "\n", .type = "application/json"};
+}
+
+Result<std::string> read_secret(runtime::Files& files, const std::string& path) {
+  if (path.empty()) return std::string();
+  Result<std::string> text = files.read(path);
+  if (!text) return fail(std::move(text).error().context("election.secretFile " + path));
+  while (text->ends_with('\n')) text->pop_back();
+  if (text->size() < 16)
+    return fail(Code::invalid,
+                "election.secretFile " + path + ": must have at least 16 characters");
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VipNode>> VipNode::open(const agent::NodeContext& context, VipPlan plan,
+                                               StartGuard start_guard) {
+  runtime::Files& files = context.runtime.files();
+  if (Result<> made = files.make_directories(plan.state_dir, kStateMode); !made)
+    return fail(std::move(made).error().context("state " + plan.state_dir));
+  FL_TRY(std::string secret, read_secret(files, plan.election.secret_file));
+  return std::unique_ptr<VipNode>(
+      new VipNode(context, std::move(plan), std::move(secret), std::move(start_guard)));
+}
+
+VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
+                 StartGuard start_guard)
+    : context_(context),
+      runtime_(context.runtime),
+      plan_(std::move(plan)),
+      secret_(std::move(secret)),
+      start_guard_(std::move(start_guard)),
+      engine_(runtime_, plan_.state_dir),
+      history_(runtime_.files(), plan_.state_dir + "/history.json"),
+      metrics_(context.metrics, [this]() -> const Report& { return report_; }),
+      gates_({runtime_, context.processes, context.metrics},
+             [this](const Ip&, bool) { order_changed_.notify(); }),
+      notifier_({runtime_, context.processes, context.metrics}, plan_.node) {
+  gates_.follow(plan_.vips);
+  notifier_.follow(plan_.vips);
+  add_pages();
+  for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
+}
+
+void VipNode::add_pages() {
+  context_.admin_pages.add("/vip/history",
+                           [this](std::string_view) { return json_page(history_.to_json()); });
+  context_.admin_pages.add_action(
+      "/vip/wish", [this](std::string body) -> Task<agent::Pages::Page> {
+        const Result<WishOrder> wish = parse_control<WishOrder>(body);
+        if (!wish) co_return agent::Pages::Page{.status = 400, .body = wish.error().message + "\n"};
+        const Result<> done = co_await engine_.wish(*wish);
+        if (done) co_return agent::Pages::Page{.body = "ok\n"};
+        co_return agent::Pages::Page{.status = done.error().code == Code::unavailable ? 503 : 400,
+                                     .body = done.error().message + "\n"};
+      });
+}
+
+// ---- the processes
+
+Task<void> VipNode::keep_guard() {
+  for (;;) {
+    Result<GuardHandle> guard = start_guard_(plan_.state_dir);
+    if (!guard) {
+      problem_ = "the guard cannot be started: " + guard.error().message;
+      log::error("guard of virtual IPs not started", {{"error", guard.error().to_string()}});
+      if (!co_await runtime::sleep(runtime_, 1s)) co_return;
+      continue;
+    }
+    metrics_.guard_starts.add();
+    Result<> alive;
+    while (alive && !guard->ended()) alive = co_await runtime::sleep(runtime_, kLookAfterGuard);
+    if (!alive) {  // the agent ends: the engine gives everything up, which takes the margin
+      guard->close();
+      co_await runtime::blocking(runtime_, [&guard] { guard->wait(kTimeToEnd); });
+      co_return;
+    }
+    log::error("guard of virtual IPs has ended: it is started again");
+    if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
+  }
+}
+
+Task<void> VipNode::keep_order() {
+  for (;;) {
+    std::map<Ip, bool> healthy;
+    for (const VipEntry& entry : plan_.vips)
+      healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
+    const Order order = order_of(plan_, secret_, healthy);
+    const bool news = !ordered_ || *ordered_ != order || report_.incarnation == 0 ||
+                      report_.incarnation != ordered_engine_;
+    Result<> told;
+    if (news) told = co_await engine_.order(order);
+    if (!told && told.error().code == Code::cancelled) co_return;
+    if (told && news) {
+      ordered_ = order;
+      ordered_engine_ = report_.incarnation;
+    }
+    if (!told && told.error().code == Code::invalid) {
+      problem_ = told.error().message;
+      log::error("engine of virtual IPs refuses its order", {{"error", problem_}});
+    }
+    runtime::TimedWait wait(runtime_, order_changed_,
+                            runtime_.now() + (told ? kOrderAgain : kRetry));
+    const Result<> woken = co_await wait;
+    if (!woken && woken.error().code == Code::cancelled) co_return;
+  }
+}
+
+Task<void> VipNode::follow_reports() {
+  for (;;) {
+    Result<Report> report = co_await engine_.report(report_.version);
+    if (!report && report.error().code == Code::cancelled) co_return;
+    const bool answered = report.has_value();
+    if (report) {
+      take_report(std::move(*report));
+      if (!co_await runtime::sleep(runtime_, Duration::zero())) co_return;
+    } else {
+      report_.version = report_.incarnation = 0;
+      for (VipReport& vip : report_.vips) vip.here = false;
+      if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
+    }
+    if (answered != engine_answers_) {
+      engine_answers_ = answered;
+      context_.readiness_changed();
+    }
+  }
+}
+
+void VipNode::take_report(Report report) {
+  const bool begun = report.incarnation != report_.incarnation;
+  const bool was_ready = readiness().ready;
+  report_ = std::move(report);
+  if (begun && report_.incarnation != 0) metrics_.engine_starts.add();
+  if (begun) order_changed_.notify();
+  if (history_.take(report_, [this](const Passage& passage) { passed(passage); }))
+    if (Result<> saved = history_.save(); !saved)
+      log::warning("history of virtual IPs not written", {{"error", saved.error().to_string()}});
+  if (readiness().ready != was_ready) context_.readiness_changed();
+}
+
+void VipNode::passed(const Passage& passage) {
+  metrics_.passed(passage);
+  const auto vip = Ip::parse(passage.vip);
+  if (!vip) return;
+  notifier_.tell(
+      {.vip = *vip, .held = passage.what == "held", .epoch = static_cast<Epoch>(passage.epoch)});
+}
+
+Task<void> VipNode::run() {
+  runtime::Scope scope(runtime_);
+  scope.spawn(keep_guard());
+  scope.spawn(keep_order());
+  scope.spawn(follow_reports());
+  scope.spawn(gates_.run());
+  scope.spawn(notifier_.run());
+  co_await scope.join();
+}
+
+// ---- what others ask
+
+agent::Readiness VipNode::readiness() const {
+  if (!report_.problem.empty())
+    return {.ready = false, .reason = "virtual IPs: " + report_.problem};
+  if (engine_answers_ && report_.incarnation != 0) return {.ready = true, .reason = {}};
+  return {
+      .ready = false,
+      .reason = "virtual IPs: " + (problem_.empty() ? "the engine does not run yet" : problem_)};
+}
+
+agent::Summary VipNode::summary() const {
+  const std::string count = std::to_string(plan_.vips.size());
+  return {.sentence = count + " virtual IPs offered, election among " +
+                      std::to_string(report_.members.size()),
+          .fields = {{"vips", plan_.vips.size()}, {"members", report_.members.size()}}};
+}
+
+const VipReport* VipNode::report_of(const Ip& vip) const {
+  const auto at = std::ranges::find(report_.vips, vip.to_string(), &VipReport::address);
+  return at == report_.vips.end() ? nullptr : &*at;
+}
+
+JsonObject VipNode::election_status() const {
+  JsonArray members;
+  for (const MemberOrder& member : report_.members) {
+    const auto peer = std::ranges::find(report_.peers, member.name, &PeerReport::name);
+    members.push_back(JsonObject{{"name", member.name},
+                                 {"address", member.address},
+                                 {"alive", peer == report_.peers.end() || peer->alive}});
+  }
+  JsonArray notes;
+  for (const std::string& note : plan_.notes) notes.emplace_back(note);
+  return {{"backend", backend_name(plan_.election.backend)},
+          {"engine", engine_answers_ && report_.incarnation != 0},
+          {"problem", report_.problem},
+          {"leader", report_.leader},
+          {"term", report_.term},
+          {"leaseMilliseconds", report_.lease / 1'000'000},
+          {"authenticated", report_.authenticated},
+          {"fence", report_.fence},
+          {"members", std::move(members)},
+          {"notes", std::move(notes)}};
+}
+
+JsonObject VipNode::status() const {
+  JsonArray vips;
+  for (const VipReport& vip : report_.vips)
+    vips.push_back(JsonObject{{"address", vip.address},
+                              {"interface", vip.interface},
+                              {"holder", vip.holder},
+                              {"here", vip.here},
+                              {"epoch", vip.epoch},
+                              {"since", vip.since},
+                              {"healthy", vip.healthy && vip.problem.empty()},
+                              {"problem", vip.problem}});
+  return {{"election", election_status()}, {"virtualIPs", std::move(vips)}};
+}
+
+Result<agent::Explanation> VipNode::why(std::string_view, std::string_view object) const {
+  const auto address = Ip::parse(object);
+  if (!address) return fail(Code::invalid, "must be an address: " + address.error().message);
+  const VipReport* vip = report_of(*address);
+  const bool configured = std::ranges::any_of(
+      plan_.vips, [&](const VipEntry& one) { return one.vip.address == *address; });
+  if (!vip && !configured)
+    return fail(Code::not_found, address->to_string() + " is no virtual IP that this node knows");
+  std::vector<std::string> sick;
+  for (const GateReport& gate : gates_.reports(*address))
+    if (gate.state != HealthGate::State::well)
+      sick.push_back(gate.name + (gate.problem.empty() ? "" : ": " + gate.problem));
+  VipFacts facts{.node = plan_.node,
+                 .engine_runs = engine_answers_ && report_.incarnation != 0,
+                 .engine_problem = report_.problem.empty() ? problem_ : report_.problem,
+                 .vip = {},
+                 .report = report_,
+                 .sick_gates = std::move(sick)};
+  if (vip) facts.vip = *vip;
+  return explain_vip(facts, *address);
+}
+
+}  // namespace fairlead::vip

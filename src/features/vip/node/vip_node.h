@@ -1,0 +1,75 @@
+// VipNode: virtual IPs in the agent. It starts the guard (which starts the engine), tells the
+// engine what this node offers, follows what it reports, and keeps what others ask for: status,
+// why, history, metrics, health gates, notify commands.
+//
+//   file → VipPlan ┐
+//   Gates ─────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//
+// Stopping the agent gives this node's VIPs up in order: the others take them within the margin.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "features/vip/config/vip_plan.h"
+#include "features/vip/control/engine_client.h"
+#include "features/vip/gates/gates.h"
+#include "features/vip/gates/notifier.h"
+#include "features/vip/guard/guard_handle.h"
+#include "features/vip/node/vip_history.h"
+#include "features/vip/node/vip_metrics.h"
+#include "node/agent/node_feature.h"
+
+namespace fairlead::vip {
+
+class VipNode final : public agent::NodeFeature {
+ public:
+  using StartGuard = std::function<Result<GuardHandle>(const std::string& state)>;
+  // REQUIRES: plan.node is this node's name.
+  static Result<std::unique_ptr<VipNode>> open(const agent::NodeContext& context, VipPlan plan,
+                                               StartGuard start_guard);
+
+  std::string_view name() const override { return "vip"; }
+  Task<void> run() override;
+  // Ready when the engine works by the current order.
+  agent::Readiness readiness() const override;
+  agent::Summary summary() const override;
+  JsonObject status() const override;
+  std::vector<std::string_view> kinds() const override { return {"vip"}; }
+  Result<agent::Explanation> why(std::string_view kind, std::string_view object) const override;
+
+ private:
+  VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
+          StartGuard start_guard);
+  void add_pages();
+  Task<void> keep_guard();
+  Task<void> keep_order();
+  Task<void> follow_reports();
+  void take_report(Report report);
+  void passed(const Passage& passage);
+  const VipReport* report_of(const Ip& vip) const;
+  JsonObject election_status() const;
+
+  agent::NodeContext context_;
+  runtime::Runtime& runtime_;
+  VipPlan plan_;
+  std::string secret_;
+  StartGuard start_guard_;
+  EngineClient engine_;
+  VipHistory history_;
+  Report report_;
+  bool engine_answers_ = false;
+  std::string problem_;              // why there is no guard, or the order was not taken
+  std::optional<Order> ordered_;     // that the engine has taken
+  std::int64_t ordered_engine_ = 0;  // its incarnation then; 0: it waited for its first order
+  runtime::Signal order_changed_;
+  VipMetrics metrics_;
+  Gates gates_;
+  Notifier notifier_;
+};
+
+}  // namespace fairlead::vip

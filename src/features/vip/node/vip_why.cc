@@ -1,0 +1,99 @@
+#include "features/vip/node/vip_why.h"
+
+#include <algorithm>
+
+namespace fairlead::vip {
+namespace {
+
+std::size_t heard(const Report& report) {
+  return 1 + static_cast<std::size_t>(std::ranges::count_if(report.peers, &PeerReport::alive));
+}
+
+// Why nobody holds it, as far as this node can see.
+agent::Missing no_holder(const VipFacts& facts) {
+  const Report& report = facts.report;
+  agent::Missing missing{.what = "a holder", .why = {}, .remedy = {}, .since = facts.vip->since};
+  if (2 * heard(report) <= report.members.size()) {
+    missing.why = "this node hears " + std::to_string(heard(report)) + " of " +
+                  std::to_string(report.members.size()) +
+                  " members, itself included: no majority, nobody may answer";
+    missing.remedy = "start the others, or mend the network between them";
+  } else if (report.leader.empty()) {
+    missing.why = "no member leads the election yet";
+  } else {
+    missing.why = "the assigner, " + report.leader + ", has found no node that could hold it";
+    missing.remedy = "ask the same on the other nodes";
+  }
+  return missing;
+}
+
+// Why this node is not the holder.
+std::vector<std::string> why_not_here(const VipFacts& facts) {
+  std::vector<std::string> notes;
+  const VipReport& vip = *facts.vip;
+  if (vip.interface.empty()) {
+    notes.push_back("node " + facts.node + " does not offer it: its configuration has no such VIP");
+    return notes;
+  }
+  if (!vip.problem.empty())
+    notes.push_back("node " + facts.node + " cannot hold it: " + vip.problem);
+  for (const std::string& gate : facts.sick_gates)
+    notes.push_back("node " + facts.node + " is not healthy: " + gate);
+  if (notes.empty())
+    notes.push_back("node " + facts.node +
+                    " could hold it, and is the next in line or as good as the holder");
+  return notes;
+}
+
+Result<std::string> check_name(std::string_view text) {
+  const auto address = Ip::parse(text);
+  if (!address) return fail(Code::invalid, "must be an address: " + address.error().message);
+  return address->to_string();
+}
+
+}  // namespace
+
+agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
+  agent::Explanation told{.subject = "virtual IP " + address.to_string(),
+                          .witness = "the agent of node " + facts.node};
+  told.wanted = "exactly one healthy member of the election holds it";
+  if (!facts.engine_runs || !facts.vip) {
+    told.actual = "nothing is known of it";
+    told.missing.push_back(
+        {.what = "the engine of this node",
+         .why = facts.engine_problem.empty() ? "it does not run (yet)" : facts.engine_problem,
+         .remedy = "see the agent's log",
+         .since = {}});
+    return told;
+  }
+  const VipReport& vip = *facts.vip;
+  told.since = vip.since;
+  told.fulfilled = vip.holder != facts.node ? !vip.holder.empty() : vip.here;
+  if (vip.holder.empty()) {
+    told.actual = "nobody holds it";
+    told.missing.push_back(no_holder(facts));
+  } else if (vip.here) {
+    told.actual = "held by " + vip.holder + ", this node, on " + vip.interface + ", epoch " +
+                  std::to_string(vip.epoch);
+  } else if (vip.holder == facts.node) {
+    told.actual = "this node is to hold it, and may not answer yet";
+    told.missing.push_back({.what = "the grant of a majority",
+                            .why = "the peers have not granted it: the last holder's lease may "
+                                   "still run, or they are not heard",
+                            .remedy = {},
+                            .since = vip.since});
+  } else {
+    told.actual = "held by " + vip.holder + ", epoch " + std::to_string(vip.epoch);
+  }
+  if (!vip.here && vip.holder != facts.node) told.notes = why_not_here(facts);
+  if (!facts.report.leader.empty())
+    told.notes.push_back("the assigner is " + facts.report.leader + ", term " +
+                         std::to_string(facts.report.term));
+  return told;
+}
+
+agent::WhyKind vip_why_kind() {
+  return {.name = "vip", .name_help = "its address", .check = check_name, .ask_api = nullptr};
+}
+
+}  // namespace fairlead::vip

@@ -1,0 +1,25 @@
+// `fairlead why vip ADDRESS`: who holds it, since when, and why this node does not. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "features/vip/control/messages.h"
+#include "node/agent/explanation.h"
+#include "node/agent/why_kind.h"
+
+namespace fairlead::vip {
+
+struct VipFacts {
+  std::string node;
+  bool engine_runs = false;
+  std::string engine_problem;
+  std::optional<VipReport> vip;  // nothing: nobody knows of it here
+  Report report;
+  std::vector<std::string> sick_gates;  // of this VIP: name and last answer
+};
+agent::Explanation explain_vip(const VipFacts& facts, const Ip& address);
+
+agent::WhyKind vip_why_kind();
+
+}  // namespace fairlead::vip

@@ -1,0 +1,103 @@
+#!/bin/bash
+# time-limit: 600
+# Virtual IPs with real agents: never two hosts that answer, one holder afterwards, whatever happens to the holder. A
+# capture at the switch's ports, under traffic, is judged by tests/netns/vip_judge.py.
+#
+#   RUNS    of each fault (3)
+#   FAULTS  all of them, or some
+here=$(cd "$(dirname "$0")" && pwd)
+[ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
+# shellcheck disable=SC1091  # not beside this script
+. "$here/../lib.sh"
+# shellcheck disable=SC1091
+. "$here/../vip_lab.sh"
+RUNS=${RUNS:-3}
+FAULTS=${FAULTS:-kill_engine kill_agent stop_engine cut_peers cut_all starve flap upgrade kill_everything}
+SECRET=$WORK/secret
+head -c 24 /dev/urandom | base64 >"$SECRET"
+
+lab_up
+for host in "${HOSTS[@]}"; do start_agent "$host"; done
+for vip in $VIP $VIP6; do wait_until 30 "a holder of $vip" one_holder "$vip"; done
+start_servers
+
+# --- what can happen to the holder; each is over when the function returns -----------------------------------------
+kill_engine() { kill -KILL "$(engine_of "$1")"; sleep 2; }
+kill_agent() {
+  kill -KILL "${AGENT[$1]}"
+  sleep 2
+  start_agent "$1"
+}
+kill_everything() {  # guard, engine and agent at once, as a container that is killed
+  kill -KILL "$(guard_of "$1")" "$(engine_of "$1")" "${AGENT[$1]}"
+  sleep 2
+  start_agent "$1"
+}
+stop_engine() {
+  local engine
+  engine=$(engine_of "$1")
+  kill -STOP "$engine"
+  sleep 2
+  kill -CONT "$engine"
+  sleep 1
+}
+cut_peers() {  # the clients still reach it
+  in_ns "$1" nft -f - <<N
+table inet cut {
+  chain out { type filter hook output priority 0; udp dport 10000 drop; }
+  chain in { type filter hook input priority 0; udp dport 10000 drop; }
+}
+N
+  sleep 2
+  in_ns "$1" nft delete table inet cut
+  sleep 1
+}
+cut_all() { in_ns sw ip link set "p-$1" nomaster; sleep 2; in_ns sw ip link set "p-$1" master br0; sleep 1; }
+starve() {  # busy processors, and the engine without its real-time priority
+  local busy=()
+  for _ in 1 2 3 4; do
+    ip netns exec "$ns-$1" timeout 3 sh -c 'while :; do :; done' &
+    busy+=($!)
+  done
+  sleep 3
+  wait "${busy[@]}" || true
+}
+flap() { in_ns "$1" ip link set eth0 down; sleep 1; in_ns "$1" ip link set eth0 up; in_ns "$1" ip addr add "fd00::$(number_of "$1")/64" dev eth0 nodad 2>/dev/null; sleep 1; }
+upgrade() {
+  kill -TERM "${AGENT[$1]}"
+  wait "${AGENT[$1]}" || true
+  start_agent "$1"
+  sleep 2
+}
+
+run=0 changes=0 led=0
+for fault in $FAULTS; do
+  for ((n = 1; n <= RUNS; n++)); do
+    run=$((run + 1))
+    dir=$WORK/run-$run
+    for vip in $VIP $VIP6; do wait_until 30 "a holder of $vip" one_holder "$vip"; done
+    # Half of the runs with a holder that leads the election.
+    leader=$(leader)
+    if ((run % 2)); then move_to "$leader"; else move_to "$(other_than "$leader")"; fi
+    holder=$(holder)
+    [ "$holder" != "$(leader)" ] || led=$((led + 1))
+    capture "$dir"
+    traffic "$dir"
+    sleep 0.3
+    [ -z "${TRACE:-}" ] || echo "$(date -u +%H:%M:%S.%3N) $fault of $holder, leader $(leader)"
+    "$fault" "$holder"
+    for vip in $VIP $VIP6; do wait_until 20 "a holder of $vip after $fault" one_holder "$vip"; done
+    sleep 0.3
+    end_traffic
+    end_capture
+    verdict=$(judge "$dir" "$VIP,$VIP6") || die "two hosts answered: $fault of $holder, run $n: $verdict"
+    changes=$((changes + $(jq '[.[].changes] | add' <<<"$verdict")))
+    CHECKS=$((CHECKS + 1))
+    echo "$fault of $holder: gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6," \
+      "$(jq -c '[.[].runs]' <<<"$verdict")"
+    [ -z "${TRACE:-}" ] || { grep -h "virtual IP" "$WORK"/agent-*.err | sort | tail -n 8; jq -c .gaps "$dir/ask-$VIP"; }
+    rm -r "$dir"
+  done
+done
+[ "$changes" -ge "$run" ] || die "the VIPs changed hands only $changes times in $run runs"
+echo "$run runs, $changes changes of hands, $led with a holder that led"
