@@ -86,6 +86,15 @@ store_stops() {
 }
 nobody() { [ -z "$(holder)" ] && [ -z "$(holder "$VIP6")" ]; }
 
+# Moves the VIPs to a host that may have to become well first, and waits for it.
+move_to() {
+  local vip
+  for vip in $VIP $VIP6; do
+    wait_until 20 "move of $vip" "$FAIRLEAD" vip move "$vip" --to "$1" --admin-socket "$WORK/$1.sock"
+  done
+  for vip in $VIP $VIP6; do wait_until 20 "$vip at $1" held_by "$1" "$vip"; done
+}
+
 lab_up
 add_host store 200
 start_servers
@@ -111,6 +120,7 @@ for BACKEND in ${BACKENDS:-etcd kubernetes}; do
       capture "$dir"
       traffic "$dir"
       sleep 0.3
+      [ -z "${TRACE:-}" ] || echo "$(date -u +%H:%M:%S.%3N) $fault of $holder, assigner $assigner"
       "$fault" "$holder"
       for vip in $VIP $VIP6; do wait_until 40 "a holder of $vip after $fault" one_holder "$vip"; done
       sleep 0.3
@@ -119,6 +129,7 @@ for BACKEND in ${BACKENDS:-etcd kubernetes}; do
       verdict=$(judge "$dir" "$VIP,$VIP6") || die "$BACKEND: two hosts answered: $fault of $holder: $verdict"
       changes=$((changes + $(jq '[.[].changes] | add' <<<"$verdict")))
       CHECKS=$((CHECKS + 1))
+      [ -z "${TRACE:-}" ] || { grep -h "irtual IP\|barred" "$WORK"/agent-*.err | sort | tail -n 40; jq -c .gaps "$dir/ask-$VIP"; }
       echo "$BACKEND: $fault of $holder: gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6"
       rm -r "$dir"
     done
