@@ -117,6 +117,7 @@ Result<std::unique_ptr<RestClient>> RestClient::open(runtime::Runtime& runtime,
   FL_TRY(ServerUrl url, parse_server_url(config.server));
   http::ClientOptions transport;
   transport.http2_prior_knowledge = !url.tls && options.http2_without_tls;
+  transport.connect_time = options.connect_time;
   transport.endpoints.push_back(url.endpoint);
   std::ranges::copy(options.endpoints, std::back_inserter(transport.endpoints));
   std::shared_ptr<identity::SwappableTls> tls;

@@ -85,6 +85,7 @@ struct RestOptions {
   std::string user_agent = "fairlead";
   int retries = 10;
   Duration request_time = 34s;
+  Duration connect_time = 5s;
   bool http2_without_tls = false;  // for http:// servers that are known to speak HTTP/2
   // Further addresses of the same API; the configuration's own comes first.
   std::vector<runtime::Endpoint> endpoints;
@@ -118,6 +119,9 @@ class RestClient {
   // Replaces the client certificate and the trusted authority for new requests; if they differ from
   // the current ones, new requests use a new connection. Server and token stay as they are.
   void use_credentials(const identity::ClientConfig& config);
+
+  // Requests from now on use new connections: the present ones may lead nowhere.
+  void renew_connections() { http_.renew_connections(); }
 
   void close();
   runtime::Runtime& runtime() { return runtime_; }

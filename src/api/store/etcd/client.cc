@@ -124,6 +124,10 @@ void EtcdClient::doubt() {
   for (const auto& member : members_) member->calls.examined = member->watches.examined = 0;
 }
 
+void EtcdClient::renew_connections() {
+  for (const auto& member : members_) member->calls.client.renew_connections();
+}
+
 Task<Result<std::string>> EtcdClient::call(Kind kind, std::string_view path, std::string framed,
                                            std::uint64_t life) {
   const Instant start = runtime_.now();

@@ -2,7 +2,7 @@
 //
 // Calls go to one member, all on one connection, until that member fails; then to the next. Watches
 // have a connection of their own per member, so that a large list never delays an event. Used by
-// EtcdStore and its parts only.
+// EtcdStore and its parts, and by features that keep records of their own in etcd.
 //
 // Before anything goes over a new connection, EtcdHistory examines whose history is behind it. A
 // call that is made for one life of it (EtcdEpoch::life) is not sent to another: it fails with
@@ -84,6 +84,9 @@ class EtcdClient {
   const EtcdHistory& history() const { return history_; }
   // The history may have become another one: every connection is examined anew.
   void doubt();
+
+  // Calls from now on use new connections: the present ones may lead nowhere.
+  void renew_connections();
 
   std::size_t current_member() const { return current_; }
   runtime::Runtime& runtime() { return runtime_; }

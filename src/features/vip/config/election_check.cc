@@ -25,6 +25,18 @@ Duration default_lease(Backend backend) {
   return 300ms;
 }
 
+Duration shortest_lease(Backend backend) {
+  switch (backend) {
+    case Backend::raft:
+      return Duration::zero();  // timing_problem() says it
+    case Backend::etcd:
+      return kShortestEtcdLease;
+    case Backend::kubernetes:
+      return kShortestKubernetesLease;
+  }
+  return Duration::zero();
+}
+
 Backend backend_of(const std::string& name) {
   if (name == "etcd") return Backend::etcd;
   return name == "kubernetes" ? Backend::kubernetes : Backend::raft;
@@ -121,6 +133,9 @@ void check_etcd(const EtcdSettings& settings, VipPlan& plan, FieldErrors& errors
       refuse(errors, path, settings.endpoints[i], "must not have a path");
   }
   plan.election.etcd_endpoints = settings.endpoints;
+  plan.election.etcd_prefix = settings.prefix.empty() ? "/fairlead-vip/" : settings.prefix;
+  if (!plan.election.etcd_prefix.ends_with('/'))
+    refuse(errors, "election.etcd.prefix", settings.prefix, "must end with /");
   plan.election.etcd_tls = tls_files("election.etcd.tls", settings.tls.ca, settings.tls.certificate,
                                      settings.tls.key, errors);
 }
@@ -152,6 +167,9 @@ Timing check_times(const TimeTexts& texts, Backend backend, FieldErrors& errors)
   if (errors.size() > before) return timing;
   if (const std::optional<TimingProblem> problem = timing_problem(timing))
     refuse(errors, "election." + problem->field, problem->value, problem->reason);
+  if (timing.lease < shortest_lease(backend))
+    refuse(errors, "election.lease", texts.lease,
+           fmt::format("must be at least {}s with this back end", shortest_lease(backend) / 1s));
   return timing;
 }
 

@@ -34,6 +34,21 @@ std::optional<T> decoded(const Json& config, FieldErrors& errors) {
   return std::nullopt;
 }
 
+// A store that is reached through a VIP could not be asked who is to hold it.
+void check_store_is_not_behind(VipPlan& plan, FieldErrors& errors) {
+  for (std::size_t i = 0; i < plan.election.etcd_endpoints.size(); ++i) {
+    const std::string& endpoint = plan.election.etcd_endpoints[i];
+    const Result<WebAddress> at = parse_web_address(endpoint);
+    const Result<Ip> host = at ? Ip::parse(at->host) : Result<Ip>(fail(at.error()));
+    if (!host) continue;
+    const bool behind = std::ranges::any_of(
+        plan.vips, [&](const VipEntry& entry) { return entry.vip.address == *host; });
+    if (behind)
+      refuse(errors, item("election.etcd.endpoints", i), endpoint,
+             "is one of the virtual IPs: nobody could be elected while nobody holds it");
+  }
+}
+
 void take_own_form(const Json& config, VipPlan& plan, MemberList& members, FieldErrors& errors) {
   const std::optional<VipSettings> settings = decoded<VipSettings>(config, errors);
   if (!settings) return;
@@ -42,6 +57,7 @@ void take_own_form(const Json& config, VipPlan& plan, MemberList& members, Field
                      .join_dir = text_at(config, "joinDir")};
   check_election(*settings->election, api, plan, members, errors);
   check_virtual_ips(settings->virtual_ips, members, plan, errors);
+  check_store_is_not_behind(plan, errors);
   if (plan.election.witness && !settings->virtual_ips.empty())
     refuse(errors, "election.witness", "true",
            "a witness holds nothing, but virtualIPs has addresses");

@@ -258,6 +258,11 @@ TEST(VipConfig, Refuses) {
       {"election: {backend: etcd}\n", "f:1:1: election.etcd.endpoints: must be given"},
       {"election: {backend: etcd, etcd: {endpoints: [x]}}\n",
        "f:1:46: election.etcd.endpoints[0]: must be a URL"},
+      {"election: {backend: etcd, etcd: {endpoints: ['http://10.0.0.75:1']}}\n"
+       "virtualIPs: [{address: 10.0.0.75, interface: eth0}]\n",
+       "f:1:46: election.etcd.endpoints[0]: is one of the virtual IPs: nobody could be elected"},
+      {"election: {backend: etcd, etcd: {prefix: /x, endpoints: ['http://x']}}\n",
+       "f:1:34: election.etcd.prefix: must end with /"},
       {"election: {backend: kubernetes}\n", "f:1:1: election.kubernetes.kubeconfig: must be given"},
       {election("etcd: {endpoints: ['http://x']}"),
        "f:4:10: election.etcd.endpoints: Forbidden: only with backend etcd"},
@@ -272,6 +277,10 @@ TEST(VipConfig, Refuses) {
       {election("renew: 1ms"), "f:4:3: election.renew: must be at least 5ms"},
       {election("margin: 0s"), "f:4:3: election.margin: must be at least 5ms: packets of the old"},
       {election("driftPpm: 200000"), "f:4:3: election.driftPpm: must be less than or equal to 1"},
+      {"election: {backend: etcd, lease: 500ms, etcd: {endpoints: ['http://x']}}\n",
+       "f:1:27: election.lease: must be at least 1s with this back end"},
+      {"election: {backend: kubernetes, lease: 1s, kubernetes: {kubeconfig: /k}}\n",
+       "f:1:33: election.lease: must be at least 2s with this back end"},
       // --- virtual IPs
       {election("witness: true"), "f:4:3: election.witness: a witness holds nothing"},
       {vip("address: 10.0.0.75"), "f:4:3: virtualIPs[0].interface: must be given"},

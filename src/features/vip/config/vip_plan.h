@@ -42,6 +42,7 @@ struct ElectionConfig {
   bool witness = false;                     // a member that holds nothing
   std::vector<std::string> etcd_endpoints;  // URLs
   TlsFiles etcd_tls;
+  std::string etcd_prefix;
   std::string kubeconfig;
   std::string lease_namespace;
 };

@@ -43,12 +43,16 @@ struct TlsSettings {
 struct EtcdSettings {
   std::vector<std::string> endpoints;
   TlsSettings tls;
+  std::string prefix;
 
   template <class V>
   static void describe(V& v) {
     v.field("endpoints", &EtcdSettings::endpoints)
         .description("etcd's client URLs: `https://10.0.0.1:2379`.");
     v.field("tls", &EtcdSettings::tls).description("For https endpoints.");
+    v.field("prefix", &EtcdSettings::prefix)
+        .default_value("/fairlead-vip/")
+        .description("Of all keys. Sites that share an etcd have one each.");
   }
 };
 

@@ -127,14 +127,17 @@ Task<http::Response> EngineService::answer_wish(const std::string& body) {
 // ---- the engine
 
 Result<> EngineService::begin() {
-  FL_TRY(EngineOptions options, engine_options(*order_, options_.state));
   FL_TRY(EngineHost host, options_.open_host(*order_));
   host_ = std::move(host);
-  FL_TRY(engine_, Engine::open({.runtime = runtime_,
-                                .fence = *host_->fence,
-                                .interfaces = *host_->interfaces,
-                                .events = this},
-                               std::move(options)));
+  FL_TRY(std::unique_ptr<Electorate> electorate,
+         open_electorate(runtime_, *order_, options_.state));
+  // With a store the election itself knows when the store is away.
+  const bool keep = order_->keep_without_quorum && order_->backend == "raft";
+  engine_ = std::make_unique<Engine>(Engine::Parts{.runtime = runtime_,
+                                                   .fence = *host_->fence,
+                                                   .interfaces = *host_->interfaces,
+                                                   .events = this},
+                                     std::move(electorate), keep);
   running_ = order_;
   return {};
 }
@@ -204,8 +207,8 @@ VipReport EngineService::report_of(const Ip& vip, const std::map<Ip, HoldReport>
     report.conflicts = signed_number(here->second.conflicts);
     report.rival = here->second.rival ? here->second.rival->to_string() : "";
   }
-  const Elector& elector = engine_->elector();
-  if (const auto row = elector.table().find(vip); row != elector.table().end()) {
+  const Election& election = engine_->election();
+  if (const auto row = election.table().find(vip); row != election.table().end()) {
     report.holder = row->second.node;
     report.epoch = signed_number(row->second.epoch);
   }
@@ -225,23 +228,20 @@ Report EngineService::report() const {
                 .problem = problem_,
                 .passages = {passages_.begin(), passages_.end()}};
   if (!engine_) return report;
-  const Elector& elector = engine_->elector();
-  const Settings& settings = elector.raft().latest().settings;
-  report.incarnation = signed_number(elector.farewell().incarnation);
-  report.leader = elector.raft().leader();
-  report.term = signed_number(elector.raft().term());
-  report.lease = settings.timing.lease.count();
+  const Election& election = engine_->election();
+  report.incarnation = signed_number(election.incarnation());
+  report.leader = election.assigner();
+  report.term = signed_number(election.term());
+  report.lease = election.timing().lease.count();
   report.authenticated = engine_->authenticated();
   report.fence = host_->fence_description;
-  for (const Member& member : settings.members) {
-    report.members.push_back({.name = member.name, .address = member.address});
-    if (member.name != report.node)
-      report.peers.push_back({.name = member.name,
-                              .address = member.address,
-                              .alive = elector.is_alive(runtime_.now(), member.name)});
+  for (const Participant& one : election.participants(runtime_.now())) {
+    report.members.push_back({.name = one.name, .address = one.address});
+    if (one.name != report.node)
+      report.peers.push_back({.name = one.name, .address = one.address, .alive = one.alive});
   }
   std::map<Ip, bool> known;  // those of the table and those of this node
-  for (const auto& [vip, row] : elector.table()) known[vip] = true;
+  for (const auto& [vip, row] : election.table()) known[vip] = true;
   for (const auto& [vip, config] : engine_->vips()) known[vip] = true;
   const std::map<Ip, HoldReport> held = host_->interfaces->report();
   for (const auto& [vip, is] : known) report.vips.push_back(report_of(vip, held));

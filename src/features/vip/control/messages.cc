@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "features/vip/lease/backends.h"
+
 namespace fairlead::vip {
 
 Result<EngineOptions> engine_options(const Order& order, const std::string& state) {
@@ -11,9 +13,13 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
                         .secret = {},
                         .settings = {},
                         .keep_without_quorum = order.keep_without_quorum};
-  auto listen = runtime::Endpoint::parse(order.listen);
-  if (!listen) return fail(std::move(listen).error().context("listen"));
-  options.listen = std::move(*listen);
+  if (order.backend == "raft") {
+    auto listen = runtime::Endpoint::parse(order.listen);
+    if (!listen) return fail(std::move(listen).error().context("listen"));
+    options.listen = std::move(*listen);
+  } else if (order.backend != "etcd" && order.backend != "kubernetes") {
+    return fail(Code::invalid, "backend must be raft, etcd or kubernetes");
+  }
   if (!order.secret.empty()) options.secret = order.secret;
   for (const MemberOrder& member : order.members)
     options.settings.members.push_back({.name = member.name, .address = member.address});
@@ -22,6 +28,34 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
                              .margin = Duration(order.margin),
                              .drift_ppm = order.drift_ppm};
   return options;
+}
+
+Result<std::unique_ptr<Electorate>> open_electorate(runtime::Runtime& runtime, const Order& order,
+                                                    const std::string& state) {
+  FL_TRY(EngineOptions options, engine_options(order, state));
+  if (order.backend == "raft") {
+    FL_TRY(std::unique_ptr<PeerElectorate> peers,
+           PeerElectorate::open(runtime, std::move(options)));
+    return std::unique_ptr<Electorate>(std::move(peers));
+  }
+  FL_TRY(const std::vector<VipConfig> configs, vip_configs(order));
+  std::vector<Ip> vips;
+  for (const VipConfig& config : configs) vips.push_back(config.address);
+  StoreElectorateOptions store{.node = order.node,
+                               .state = state + "/instance",
+                               .timing = options.settings.timing,
+                               .keep_without_store = order.keep_without_quorum};
+  if (order.backend == "etcd")
+    return open_backend(runtime,
+                        EtcdBackend{.endpoints = order.etcd_endpoints,
+                                    .ca = order.etcd_ca,
+                                    .certificate = order.etcd_certificate,
+                                    .key = order.etcd_key,
+                                    .root = order.etcd_prefix},
+                        std::move(store), vips);
+  KubernetesBackend kubernetes{.kubeconfig = order.kubeconfig};
+  if (!order.lease_namespace.empty()) kubernetes.namespace_name = order.lease_namespace;
+  return open_backend(runtime, kubernetes, std::move(store), vips);
 }
 
 Result<std::vector<VipConfig>> vip_configs(const Order& order) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct VipOrder {
 
 struct Order {
   std::string node;
+  std::string backend = "raft";  // or etcd, kubernetes
   std::string listen;
   std::string secret;  // empty: peers are not authenticated
   std::vector<MemberOrder> members;
@@ -63,12 +65,17 @@ struct Order {
   bool keep_without_quorum = false;
   bool allow_weaker_fence = false;
   bool without_fence = false;
+  std::vector<std::string> etcd_endpoints;
+  std::string etcd_ca, etcd_certificate, etcd_key;  // files
+  std::string etcd_prefix;
+  std::string kubeconfig, lease_namespace;
   std::vector<VipOrder> vips;
 
   bool operator==(const Order&) const = default;
   template <class V>
   static void describe(V& v) {
     v.field("node", &Order::node);
+    v.field("backend", &Order::backend);
     v.field("listen", &Order::listen);
     v.field("secret", &Order::secret);
     v.field("members", &Order::members);
@@ -79,12 +86,22 @@ struct Order {
     v.field("keepWithoutQuorum", &Order::keep_without_quorum);
     v.field("allowWeakerFence", &Order::allow_weaker_fence);
     v.field("withoutFence", &Order::without_fence);
+    v.field("etcdEndpoints", &Order::etcd_endpoints);
+    v.field("etcdCa", &Order::etcd_ca);
+    v.field("etcdCertificate", &Order::etcd_certificate);
+    v.field("etcdKey", &Order::etcd_key);
+    v.field("etcdPrefix", &Order::etcd_prefix);
+    v.field("kubeconfig", &Order::kubeconfig);
+    v.field("leaseNamespace", &Order::lease_namespace);
     v.field("vips", &Order::vips);
   }
 };
 
 // The engine's side of an order. `state` is its folder. Fails with invalid, naming the member.
 Result<EngineOptions> engine_options(const Order& order, const std::string& state);
+// How the election of an order reaches the others. Fails naming the field, file or address.
+Result<std::unique_ptr<Electorate>> open_electorate(runtime::Runtime& runtime, const Order& order,
+                                                    const std::string& state);
 Result<std::vector<VipConfig>> vip_configs(const Order& order);
 // Whether an engine that runs by `before` can go on by `after`; else it must be started anew.
 bool only_vips_differ(const Order& before, const Order& after);

@@ -256,6 +256,13 @@ bool Elector::hears_majority(Instant now) const {
   return 2 * heard > raft_.latest().settings.members.size();
 }
 
+std::vector<Participant> Elector::participants(Instant now) const {
+  std::vector<Participant> all;
+  for (const Member& member : raft_.latest().settings.members)
+    all.push_back({member.name, member.address, is_alive(now, member.name)});
+  return all;
+}
+
 void Elector::take_row(Instant now, const Assignment& row) {
   Row& known = table_[row.vip];
   if (row.epoch <= known.epoch) return;

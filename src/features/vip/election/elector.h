@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "features/vip/election/election.h"
 #include "features/vip/election/message.h"
 #include "features/vip/election/placement.h"
 #include "features/vip/election/promise_book.h"
@@ -35,7 +36,7 @@ struct ElectorOptions {
   Raft::Durable durable;
 };
 
-class Elector {
+class Elector final : public Election {
  public:
   struct Envelope {
     std::string to;
@@ -44,33 +45,37 @@ class Elector {
 
   Elector(ElectorOptions options, Instant now, Raft::Random random);
 
-  // What this node could hold from now on: replaces what was offered before. `version` is ignored.
-  void offer(Instant now, std::vector<Offer> offers);
-  // By hand, for the assigner, wherever it is; take_answer() of the number that is returned.
-  std::uint64_t wish(Instant now, Wish wish);
-  std::optional<Result<>> take_answer(std::uint64_t number) { return wishes_.take_answer(number); }
-  bool has_answers() const { return wishes_.has_answers(); }
+  void offer(Instant now, std::vector<Offer> offers) override;
+  std::uint64_t wish(Instant now, Wish wish) override;
+  std::optional<Result<>> take_answer(std::uint64_t number) override {
+    return wishes_.take_answer(number);
+  }
+  bool has_answers() const override { return wishes_.has_answers(); }
 
-  void tick(Instant now);
+  void tick(Instant now) override;
   void receive(Instant now, const std::string& from, const Message& message);
-  // The engine has closed the fence for this claim, and the margin has passed.
-  void closed(Instant now, const Claim& claim);
+  void closed(Instant now, const Claim& claim) override;
 
   std::optional<Raft::Write> take_write() { return raft_.take_write(); }
   void written(Instant now, std::uint64_t number);
   void write_failed() { raft_.write_failed(); }
 
   std::vector<Envelope> take_messages();
-  Instant next_tick() const;
+  Instant next_tick() const override;
 
-  std::optional<Instant> deadline(const Ip& vip) const { return tenure_.deadline(vip); }
-  std::vector<Claim> wanted() const { return tenure_.claims(); }
-  const std::vector<Claim>& closing() const { return closing_; }
+  std::optional<Instant> deadline(const Ip& vip) const override { return tenure_.deadline(vip); }
+  std::vector<Claim> wanted() const override { return tenure_.claims(); }
+  const std::vector<Claim>& closing() const override { return closing_; }
   // A majority of the members, this node included, was heard within a lease.
-  bool hears_majority(Instant now) const;
+  bool hears_majority(Instant now) const override;
   bool is_alive(Instant now, const std::string& name) const;
-  // As far as this node knows.
-  const std::map<Ip, Row>& table() const { return table_; }
+  const std::string& self() const override { return self_; }
+  std::uint64_t incarnation() const override { return incarnation_; }
+  const std::map<Ip, Row>& table() const override { return table_; }
+  std::string assigner() const override { return raft_.leader(); }
+  std::uint64_t term() const override { return raft_.term(); }
+  std::vector<Participant> participants(Instant now) const override;
+  const Timing& timing() const override { return raft_.latest().settings.timing; }
   Raft& raft() { return raft_; }
   const Raft& raft() const { return raft_; }
   // The message that ends this engine's tenures, for the guard to send: to every peer.
@@ -106,7 +111,6 @@ class Elector {
   Result<> change_members(Instant now, const Wish& wish);
   PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
-  const Timing& timing() const { return raft_.latest().settings.timing; }
 
   std::string self_;
   std::uint64_t incarnation_;

@@ -22,6 +22,11 @@ struct Timing {
   auto operator<=>(const Timing&) const = default;
 };
 
+// The shortest leases that a shared store can keep (docs/design/022): a shorter one would end while
+// a member of the store is replaced.
+constexpr Duration kShortestEtcdLease = 1s;
+constexpr Duration kShortestKubernetesLease = 2s;
+
 // For how long a peer that grants a claim of this lease length grants nobody else: longer than the
 // holder may answer, whichever clock runs faster.
 Duration promise_length(const Timing& timing, Duration lease);

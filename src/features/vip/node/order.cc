@@ -2,10 +2,24 @@
 
 namespace fairlead::vip {
 
+std::string backend_name(Backend backend) {
+  switch (backend) {
+    case Backend::raft:
+      return "raft";
+    case Backend::etcd:
+      return "etcd";
+    case Backend::kubernetes:
+      return "kubernetes";
+  }
+  return "";
+}
+
 Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip, bool>& healthy) {
   const ElectionConfig& election = plan.election;
+  const bool raft = election.backend == Backend::raft;
   Order order{.node = plan.node,
-              .listen = election.listen.to_string(),
+              .backend = backend_name(election.backend),
+              .listen = raft ? election.listen.to_string() : "",
               .secret = secret,
               .members = {},
               .lease = election.settings.timing.lease.count(),
@@ -15,6 +29,13 @@ Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip
               .keep_without_quorum = election.keep_without_quorum,
               .allow_weaker_fence = election.allow_weaker_fence,
               .without_fence = election.without_fence,
+              .etcd_endpoints = election.etcd_endpoints,
+              .etcd_ca = election.etcd_tls.ca,
+              .etcd_certificate = election.etcd_tls.certificate,
+              .etcd_key = election.etcd_tls.key,
+              .etcd_prefix = election.etcd_prefix,
+              .kubeconfig = election.kubeconfig,
+              .lease_namespace = election.lease_namespace,
               .vips = {}};
   for (const Member& member : election.settings.members)
     order.members.push_back({.name = member.name, .address = member.address});

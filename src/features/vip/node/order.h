@@ -12,4 +12,7 @@ namespace fairlead::vip {
 // VIPs that are not in `healthy` are not held unless nobody is healthy.
 Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip, bool>& healthy);
 
+// As the file has it: raft, etcd, kubernetes.
+std::string backend_name(Backend backend);
+
 }  // namespace fairlead::vip

@@ -212,7 +212,7 @@ JsonObject VipNode::election_status() const {
   }
   JsonArray notes;
   for (const std::string& note : plan_.notes) notes.emplace_back(note);
-  return {{"backend", "raft"},
+  return {{"backend", backend_name(plan_.election.backend)},
           {"engine", engine_answers_ && report_.incarnation != 0},
           {"problem", report_.problem},
           {"leader", report_.leader},
