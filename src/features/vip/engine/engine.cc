@@ -264,7 +264,8 @@ Task<void> Engine::keep_time() {
 
 Task<void> Engine::retire() {
   retired_ = true;
-  const bool alone = election_.participants(parts_.runtime.now()).size() < 2;  // nobody will take over
+  const bool alone =  // nobody will take over
+      election_.participants(parts_.runtime.now()).size() < 2;
   for (const auto& [vip, interface] : held_)
     if (holds(vip) && !alone) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();
