@@ -27,6 +27,7 @@ void Engine::offer(std::vector<VipConfig> vips) {
   for (VipConfig& vip : vips) {
     const Ip address = vip.address;
     if (!offered_before.contains(address)) unused_.insert(address);
+    ever_offered_.insert(address);
     vips_[address] = std::move(vip);
   }
   std::erase_if(fenced_, [&](const auto& one) { return !vips_.contains(one.first); });
@@ -96,12 +97,13 @@ bool Engine::is_strangers(const Ip& vip) {
   return true;
 }
 
-// VIPs of an earlier configuration or process. One whose address is here stays fenced.
+// VIPs of an earlier process. One whose address is here stays fenced, and so does one that this
+// process had: a program with an IPv6 socket that is bound to it may go on sending from it.
 void Engine::forget_what_is_left_over() {
   const Result<std::vector<FencedVip>> fenced = parts_.fence.list();
-  if (!fenced) return;
+  if (!fenced || ever_offered_.empty()) return;
   for (const FencedVip& one : *fenced) {
-    const bool in_use = vips_.contains(one.vip) || held_.contains(one.vip) ||
+    const bool in_use = ever_offered_.contains(one.vip) || held_.contains(one.vip) ||
                         open_until_.contains(one.vip) || !parts_.interfaces.absent(one.vip);
     if (in_use) continue;
     if (parts_.fence.forget(one.vip))

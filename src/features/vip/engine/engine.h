@@ -6,10 +6,9 @@
 //
 // Order that matters
 //   - A VIP is watched by the fence, closed, before its address is ever added.
-//   - The address is added as soon as the assigner gives the VIP to this node, before a majority
-//   has
-//     granted it: changing addresses may have to wait for others (rtnl), moving a deadline does
-//     not.
+//   - The address is added as soon as the assigner gives the VIP to this node, before the others
+//     have granted it: changing addresses may have to wait for whoever else changes interfaces,
+//     moving a deadline waits for nobody.
 //   - The fence is opened before the neighbours are told, and closed before the others are told.
 //   - What still arrives for a VIP that is given up is kept for its successor before it is closed.
 //   - The fence gets the absolute deadline, which counts from before the others were asked.
@@ -127,6 +126,7 @@ class Engine {
   std::map<Ip, std::string> fenced_;    // VIP → the interface that the fence knows it by
   std::map<Ip, std::string> problems_;  // why VIPs cannot be held here
   std::vector<Offer> offered_;
+  std::set<Ip> ever_offered_;
   std::set<Ip> unused_;               // VIPs that no member had since this engine was begun
   std::map<Ip, Mac> strangers_;       // whom VIPs belong to that are therefore not held
   std::map<Ip, Instant> open_until_;  // as the fence has it
