@@ -20,6 +20,7 @@
 #include "program/agent_config.h"
 #include "program/agent_run.h"
 #include "program/commands.h"
+#include "program/config_keeper.h"
 #include "program/features.h"
 
 namespace fairlead::program {
@@ -41,17 +42,32 @@ void tell_ready(const agent::NodeAgent& agent) {
   command::announce(kProgram, sentence + ", metrics " + metrics, fields);
 }
 
-Task<Result<>> run_process(runtime::EpollRuntime& runtime, agent::AgentOptions options,
-                           std::vector<agent::FeaturePlan> features) {
+Task<void> follow_signals(runtime::EpollRuntime& runtime, command::StopRequest& stop,
+                          ConfigKeeper& config) {
+  for (;;) {
+    const Result<int> signal = co_await runtime.next_signal();
+    if (!signal) co_return;
+    if (*signal == SIGHUP) {
+      config.ask();
+    } else {
+      command::ask(stop, *signal);
+    }
+  }
+}
+
+Task<Result<>> run_process(runtime::EpollRuntime& runtime, const AgentFlags& flags,
+                           agent::AgentOptions options, std::vector<agent::FeaturePlan> features) {
   runtime::EpollProcesses processes(runtime);
   command::StopRequest stop;
+  ConfigKeeper config(runtime, flags);
   runtime::Scope scope(runtime);
-  scope.spawn(command::ask_at_signals(runtime, stop));
+  scope.spawn(follow_signals(runtime, stop, config));
   options.processes = &processes;
   options.give_back_memory = command::give_back_memory;
   Result<> outcome = co_await run_agent(
       runtime, std::move(options), std::move(features),
-      [](const agent::NodeAgent& agent) { tell_ready(agent); }, stop);
+      [](const agent::NodeAgent& agent) { tell_ready(agent); }, stop,
+      [&config](agent::NodeAgent& agent) { return config.keep(agent); });
   co_await scope.close();
   co_return outcome;
 }
@@ -118,10 +134,10 @@ int run(const AgentFlags& flags) {
     std::filesystem::create_directories(
         std::filesystem::path(options->admin_socket->host).parent_path(), ignored);
   }
-  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT}); !caught)
+  if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT, SIGHUP}); !caught)
     return command::report_failure(kProgram, caught.error());
   const Result<> outcome = runtime.run_until_complete(
-      run_process(runtime, std::move(*options), std::move(config->plan.features)));
+      run_process(runtime, flags, std::move(*options), std::move(config->plan.features)));
   if (!outcome) return command::report_failure(kProgram, outcome.error());
   return 0;
 }

@@ -30,12 +30,14 @@ Task<void> stop_when_ended(agent::NodeAgent& agent, std::string& ended,
 Task<Result<>> run_agent(runtime::Runtime& runtime, agent::AgentOptions options,
                          std::vector<agent::FeaturePlan> features,
                          std::function<void(agent::NodeAgent&)> tell_ready,
-                         command::StopRequest& stop) {
+                         command::StopRequest& stop,
+                         std::function<Task<void>(agent::NodeAgent&)> beside) {
   FL_CO_TRY(const std::unique_ptr<agent::NodeAgent> agent,
             agent::NodeAgent::open(runtime, std::move(options), features));
   register_build_info(agent->metrics());
   runtime::Scope scope(runtime);
   scope.spawn(agent->run());
+  if (beside) scope.spawn(beside(*agent));
   scope.spawn(tell_when_ready(*agent, tell_ready));
   std::string ended;
   scope.spawn(stop_when_ended(*agent, ended, stop));

@@ -26,14 +26,18 @@ class StopRequest {
   runtime::Signal changed_;
 };
 
-// Asks at every signal that the runtime catches, until cancelled; the service manager is told of
-// the first.
+// For a signal; the service manager is told of the first.
+inline void ask(StopRequest& stop, int signal) {
+  if (!stop.asked()) announce_stop("signal " + std::to_string(signal));
+  stop.ask(signal);
+}
+
+// Asks at every signal that the runtime catches, until cancelled.
 inline Task<void> ask_at_signals(runtime::EpollRuntime& runtime, StopRequest& stop) {
   for (;;) {
     const Result<int> signal = co_await runtime.next_signal();
     if (!signal) co_return;
-    if (!stop.asked()) announce_stop("signal " + std::to_string(*signal));
-    stop.ask(*signal);
+    ask(stop, *signal);
   }
 }
 

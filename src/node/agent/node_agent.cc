@@ -199,6 +199,20 @@ Task<void> NodeAgent::run_feature(NodeFeature& feature) {
   readiness_changed_.notify();
 }
 
+void NodeAgent::follow(const std::vector<FeaturePlan>& plans) {
+  for (const FeaturePlan& plan : plans) {
+    NodeFeature* running = feature(plan.name);
+    Result<> followed = fail(Code::unsupported, "it counts when the agent is started again");
+    if (running != nullptr && plan.follow) followed = plan.follow(*running);
+    if (followed) {
+      log::info("configuration read again", {{"feature", plan.name}});
+    } else {
+      log::warning("configuration not followed",
+                   {{"feature", plan.name}, {"reason", followed.error().message}});
+    }
+  }
+}
+
 Task<Result<std::string>> NodeAgent::wait_ended() {
   while (ended_.empty()) {
     FL_CO_CHECKED(co_await feature_ended_.wait());

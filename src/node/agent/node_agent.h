@@ -60,6 +60,9 @@ class NodeAgent {
   // more. Fails with cancelled.
   Task<Result<std::string>> wait_ended();
 
+  // The file has changed: those features follow it that can; the log says which cannot.
+  void follow(const std::vector<FeaturePlan>& plans);
+
   // Ready when all features are.
   Readiness readiness() const;
   Task<Result<>> wait_ready();

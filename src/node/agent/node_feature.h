@@ -26,9 +26,9 @@
 //              asking anybody else (explanation.h); kinds() names the kinds it can be asked about.
 //   stop       is the cancellation of run(). What a feature made for others (interfaces, addresses)
 //              stays as it is unless its own header says otherwise: the next agent adopts it.
-//   reload     there is none: a changed file counts when the agent is started again, which by the
-//              rule above disturbs nothing. A feature that must not be interrupted reads its own
-//              part again in run().
+//   follow     (FeaturePlan) a running feature goes on by a changed file, which was checked as a
+//              whole. Null: the file counts when the agent is started again, which by the rule above
+//              disturbs nothing.
 //
 // A feature with needs_api is run only where the agent has credentials for an API; context.api is
 // then set. One without it must do with a null context.api. Everything runs on the Runtime's loop.
@@ -120,6 +120,8 @@ struct FeaturePlan {
   std::optional<Ip> host{};  // this node's address, if it was told one: the Node's InternalIP
   std::function<Result<std::unique_ptr<NodeFeature>>(const NodeContext&)> make;
   std::function<void(runtime::Files&, Checklist&)> check = nullptr;
+  // `feature` is one that a plan of this name has made. Fails with what needs a new start.
+  std::function<Result<>(NodeFeature& feature)> follow = nullptr;
 };
 
 // A flag of `fairlead agent` for one field of the file. Its help, default and values are the

@@ -56,7 +56,7 @@ std::optional<GuardNote> decode_note(std::string_view line) {
   while (!line.empty()) {
     auto to = runtime::Endpoint::parse(take_word(line));
     std::optional<std::string> bytes = from_hex(take_word(line));
-    if (!to || !bytes) return std::nullopt;
+    if (!to || !bytes || bytes->empty()) return std::nullopt;
     note.farewells.push_back({std::move(*to), std::move(*bytes)});
   }
   return note;

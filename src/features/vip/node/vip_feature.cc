@@ -26,6 +26,9 @@ agent::FeaturePlan plan_vip(const Json& config, resource::FieldErrors& errors) {
     FL_TRY(std::unique_ptr<VipNode> node, VipNode::open(context, std::move(named), start_guard));
     return std::unique_ptr<agent::NodeFeature>(std::move(node));
   };
+  feature.follow = [plan](agent::NodeFeature& running) {
+    return static_cast<VipNode&>(running).follow(plan);
+  };
   return feature;
 }
 

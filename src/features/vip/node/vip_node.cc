@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "features/vip/config/vip_config.h"
 #include "features/vip/node/order.h"
 #include "features/vip/node/vip_why.h"
 #include "foundation/base/log.h"
@@ -63,6 +64,19 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
   notifier_.follow(plan_.vips);
   add_pages();
   for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
+}
+
+Result<> VipNode::follow(VipPlan plan) {
+  if (plan.state_dir != plan_.state_dir)
+    return fail(Code::unsupported, "another state folder needs a new start of the agent");
+  FL_TRY(std::string secret, read_secret(runtime_.files(), plan.election.secret_file));
+  FL_CHECKED(name_node(plan, plan_.node));
+  plan_ = std::move(plan);
+  secret_ = std::move(secret);
+  gates_.follow(plan_.vips);
+  notifier_.follow(plan_.vips);
+  order_changed_.notify();
+  return {};
 }
 
 void VipNode::add_pages() {

@@ -33,6 +33,11 @@ class VipNode final : public agent::NodeFeature {
   static Result<std::unique_ptr<VipNode>> open(const agent::NodeContext& context, VipPlan plan,
                                                StartGuard start_guard);
 
+  // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
+  // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
+  // another, or the secret cannot be read.
+  Result<> follow(VipPlan plan);
+
   std::string_view name() const override { return "vip"; }
   Task<void> run() override;
   // Ready when the engine works by the current order.
