@@ -4,13 +4,22 @@
 
 #include "features/vip/config/vip_config.h"
 #include "features/vip/node/vip_node.h"
+#include "foundation/base/log_line.h"
 
 namespace fairlead::vip {
 namespace {
 
-// This program itself, also after its file was replaced.
+std::string log_level() {
+  if (log::enabled(log::Level::debug)) return "debug";
+  if (log::enabled(log::Level::info)) return "info";
+  return log::enabled(log::Level::warning) ? "warning" : "error";
+}
+
+// This program itself, also after its file was replaced. It logs as this process does.
 Result<GuardHandle> start_guard(const std::string& state) {
-  return GuardHandle::start({"/proc/self/exe", "vip-guard", "--state", state});
+  return GuardHandle::start({"/proc/self/exe", "vip-guard", "--state", state, "--log-format",
+                             log::format() == log::Format::json ? "json" : "text", "--log-level",
+                             log_level()});
 }
 
 agent::FeaturePlan plan_vip(const Json& config, resource::FieldErrors& errors) {
