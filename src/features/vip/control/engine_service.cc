@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kLongestPoll = 10s;
 constexpr Duration kLookAgain = 250ms;  // for what is not told by a signal: leaders, peers, packets
 constexpr Duration kAwaitArrivals = 60s;  // of a first packet
-constexpr std::size_t kPassagesKept = 64;
+constexpr std::size_t kPassagesKept = 1'024;
 constexpr http::Limits kLimits{.body_bytes = kMostControlBytes, .connections = 16};
 
 http::Response text_response(int status, std::string text) {

@@ -6,7 +6,8 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr std::size_t kPage = 32;  // rows or offers in one message
+constexpr std::size_t kPage = 32;         // rows or offers in one message
+constexpr std::size_t kMostVips = 1'024;  // that are known of: more than a fence has places
 
 }  // namespace
 
@@ -15,7 +16,7 @@ Elector::Elector(ElectorOptions options, Instant now, Raft::Random random)
       incarnation_(options.incarnation),
       raft_(self_, std::move(options.durable), now, std::move(random)),
       book_(raft_.latest().settings.timing, now),
-      tenure_(raft_.latest().settings.timing.lease),
+      tenure_(raft_.latest().settings.timing.lease, incarnation_ >> 16),
       last_tick_(now) {
   follow_settings(now);
 }
@@ -220,6 +221,15 @@ Result<> Elector::change_members(Instant now, const Wish& wish) {
     }
     std::erase_if(settings.members, [&](const Member& one) { return one.name == wish.node; });
   }
+  // A list of which no majority answers could never be changed again.
+  std::size_t heard = settings.find(self_) ? 1 : 0;
+  for (const Member& member : settings.members)
+    if (member.name != self_ && (!raft_.latest().settings.find(member.name) ||  // the new one
+                                 is_alive(now, member.name)))
+      ++heard;
+  if (2 * heard <= settings.members.size())
+    return fail(Code::invalid,
+                "then no majority of the members would be up: start the others first");
   return raft_.propose(now, std::move(settings));
 }
 
@@ -264,6 +274,7 @@ std::vector<Participant> Elector::participants(Instant now) const {
 }
 
 void Elector::take_row(Instant now, const Assignment& row) {
+  if (!table_.contains(row.vip) && table_.size() >= kMostVips) return;
   Row& known = table_[row.vip];
   if (row.epoch <= known.epoch) return;
   known = {.node = row.node, .epoch = row.epoch};
@@ -313,7 +324,11 @@ void Elector::closed(Instant now, const Claim& claim) {
   if (std::erase(closing_, claim) == 0) return;
   book_.release({self_, incarnation_}, claim);
   released(now, claim.vip);
-  for (const auto& [name, peer] : peers_) to(name).released.push_back(claim);
+  for (const auto& [name, peer] : peers_) {
+    if (to(name).released.size() >= kPage)
+      pages_.push_back({name, std::exchange(outgoing_[name], {})});
+    to(name).released.push_back(claim);
+  }
 }
 
 void Elector::tick(Instant now) {
@@ -351,6 +366,10 @@ void Elector::take_beat(Instant now, const std::string& from, const Message& mes
   BeatAnswer answer{.sequence = beat.sequence, .verdicts = {}};
   const bool stale_members = beat.members < raft_.latest().version;
   for (const Claim& claim : beat.claims) {
+    if (!table_.contains(claim.vip) && table_.size() >= kMostVips) {
+      answer.verdicts.push_back({.kind = Verdict::Kind::superseded, .epoch = claim.epoch});
+      continue;
+    }
     if (raft_.leads()) {  // a claim of a row that an earlier assigner made
       Row& row = table_[claim.vip];
       if (claim.epoch > row.epoch) row = {.node = from, .epoch = claim.epoch};
@@ -366,6 +385,7 @@ void Elector::take_beat(Instant now, const std::string& from, const Message& mes
 
 void Elector::take_offer(Instant now, Peer& peer, const Offer& offer) {
   const auto old = peer.offers.find(offer.vip);
+  if (old == peer.offers.end() && peer.offers.size() >= kMostVips) return;
   if (old != peer.offers.end() && old->second.version > offer.version) return;
   const bool was_healthy =
       old != peer.offers.end() && !old->second.withdrawn && old->second.healthy;
@@ -374,6 +394,9 @@ void Elector::take_offer(Instant now, Peer& peer, const Offer& offer) {
 }
 
 void Elector::receive(Instant now, const std::string& from, const Message& message) {
+  if (const auto gone = peers_.find(from);
+      gone != peers_.end() && !message.released_all && message.incarnation == gone->second.gone)
+    return;  // sent before it ended
   if (message.raft) {
     raft_.receive(now, from, *message.raft);
     follow_leader(now);
@@ -388,7 +411,6 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     while (!refused_.empty()) released(now, refused_.begin()->first);
     return assign(now);
   }
-  if (message.incarnation == peer.gone) return;  // sent before it ended
   if (peer.incarnation != message.incarnation) {
     peer.incarnation = message.incarnation;
     peer.seen.clear();
@@ -412,10 +434,16 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     table_term_ = message.term;
     for (const Assignment& row : message.assignments) {
       take_row(now, row);
-      to(from).assignments_seen.push_back({row.vip, row.epoch});
+      to(from).assignments_seen.push_back({row.vip, table_[row.vip].epoch});
     }
   }
-  for (const Claim& seen : message.assignments_seen) peer.seen[seen.vip] = seen.epoch;
+  for (const Claim& seen : message.assignments_seen) {
+    peer.seen[seen.vip] = seen.epoch;
+    // It knows a later row than this assigner, of one that is gone: the VIP is given anew.
+    const auto row = table_.find(seen.vip);
+    if (raft_.leads() && row != table_.end() && seen.epoch > row->second.epoch)
+      row->second = {.node = {}, .epoch = seen.epoch};
+  }
   for (const Offer& offer : message.offers) {
     take_offer(now, peer, offer);
     to(from).offers_seen.push_back({offer.vip, offer.version});

@@ -410,6 +410,36 @@ TEST(Elector, MembersComeAndGoAndNeverDoTwoHold) {
   EXPECT_GT(removed_leaders, 2);
 }
 
+// A leader that was cut off from one member gives a VIP to another, and dies before that member
+// hears of it: that member leads next, with a table that is old.
+TEST(Elector, ANewLeaderWithAnOldTableLeavesNoVipWithoutAHolder) {
+  int old_tables = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Site site({"a", "b", "c"}, 1, seed);
+    site.run(3s);
+    const std::string leader = site.leader();
+    std::vector<std::string> others;
+    for (const auto& [name, host] : site.hosts())
+      if (name != leader) others.push_back(name);
+    const std::string holder = others[0], unaware = others[1];
+    auto& at = site.host(leader);
+    (void)at.engine->wish(site.clock(at),
+                          {.kind = Wish::Kind::move, .vip = vip(1), .node = holder});
+    site.run(1s);
+    ASSERT_EQ(site.holder(1), holder) << "seed " << seed;
+    site.cut = {{leader, unaware}, {unaware, leader}};
+    (void)at.engine->wish(site.clock(at),
+                          {.kind = Wish::Kind::move, .vip = vip(1), .node = leader});
+    site.run(100ms);
+    if (site.holder(1) == leader) ++old_tables;
+    site.power_off(at);
+    site.run(3s);
+    EXPECT_EQ(site.holder(1).size(), 1u) << "seed " << seed;
+    EXPECT_EQ(site.two, 0);
+  }
+  EXPECT_GT(old_tables, 10);
+}
+
 TEST(Elector, WishesAreRefusedWithTheReason) {
   Site site({"a", "b", "c"}, 1, 4);
   site.run(3s);
@@ -425,8 +455,14 @@ TEST(Elector, WishesAreRefusedWithTheReason) {
             "b does not offer 10.0.0.9");
   EXPECT_EQ(answer_to({.kind = Wish::Kind::add_member, .vip = {}, .node = "b", .address = "z:2"}),
             "b is a member already, at b:1");
-  site.power_off(site.host("b"));
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::remove_member, .vip = {}, .node = "x", .address = {}}),
+            "done");
   site.power_off(site.host("c"));
+  site.run(1s);
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::remove_member, .vip = {}, .node = "b", .address = {}}),
+            "then no majority of the members would be up: start the others first");
+  site.power_off(site.host("b"));
+  site.run(1s);
   EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "b"}),
             "no assigner has answered: is a majority of the members up?");
 }

@@ -39,7 +39,7 @@ class Placer {
   std::vector<Move> moves() {
     for (const Unit& unit : units_)
       if (holder_of(unit).empty()) place(unit);
-    if (moves_.empty()) improve_one();
+    if (moves_.empty()) improve();
     return std::move(moves_);
   }
 
@@ -121,20 +121,31 @@ class Placer {
     if (best) move(unit, *best, "it has no living holder");
   }
 
-  // One unit that is better elsewhere, the first that is found: others follow when it has arrived.
-  void improve_one() {
+  // The best place for a unit that is better than where it is; null: there is none.
+  const std::string* better_place(const Unit& unit, const std::string& holder) const {
+    const Rank now = rank(unit, holder, true);
+    const std::string* best = nullptr;
+    for (const auto& [name, node] : view_.nodes) {
+      if (name == holder || !can_hold(unit, name)) continue;
+      const Rank there = rank(unit, name, false);
+      if (there < now || !is_worth_it(unit, holder, name, now, there)) continue;
+      if (!best || is_better(unit, name, *best)) best = &name;
+    }
+    return best;
+  }
+  // Every unit whose holder is sick, if another could hold it; of the others one that is better
+  // elsewhere, the first that is found: the next follows when it has arrived.
+  void improve() {
+    bool improved = false;
     for (const Unit& unit : units_) {
       const std::string holder = holder_of(unit);
-      if (holder.empty()) continue;
-      const Rank now = rank(unit, holder, true);
-      const std::string* best = nullptr;
-      for (const auto& [name, node] : view_.nodes) {
-        if (name == holder || !can_hold(unit, name)) continue;
-        const Rank there = rank(unit, name, false);
-        if (there < now || !is_worth_it(unit, holder, name, now, there)) continue;
-        if (!best || is_better(unit, name, *best)) best = &name;
-      }
-      if (best) return move(unit, *best, why(unit, holder, *best, now));
+      const bool sick = !holder.empty() && !healthy(unit, holder);
+      if (holder.empty() || (improved && !sick)) continue;
+      const std::string* best = better_place(unit, holder);
+      if (!best) continue;
+      const std::string to = *best;
+      improved = improved || !sick;
+      move(unit, to, why(unit, holder, to, rank(unit, holder, true)));
     }
   }
   bool is_worth_it(const Unit& unit, const std::string& holder, const std::string& name,

@@ -5,7 +5,8 @@
 //   placed    a VIP without a living holder goes to the best candidate at once
 //   improved  with `preempt`, a VIP goes to a better candidate that has been well for
 //   `preempt_delay`;
-//             one move at a time, so that a node that comes back does not draw everything at once
+//             one move at a time, so that a node that comes back does not draw everything at once;
+//             all at once if their holder is sick
 //
 // Better is, in this order: healthy, not together with a VIP it is to be apart from, asked for by
 // hand, preferred, higher priority, fewer VIPs. VIPs of one group are placed as one.

@@ -41,7 +41,9 @@ struct Beat {
 
 class Tenure {
  public:
-  explicit Tenure(Duration lease) : lease_(lease) {}
+  // `first` is drawn for each run of the engine, so that an answer to an earlier one counts for
+  // nothing.
+  explicit Tenure(Duration lease, std::uint64_t first = 0) : lease_(lease), sequence_(first) {}
 
   // For heartbeats from now on.
   void set_lease(Duration lease) { lease_ = lease; }
@@ -83,7 +85,7 @@ class Tenure {
   };
   Duration lease_;
   std::shared_ptr<const Members> members_ = std::make_shared<Members>();
-  std::uint64_t sequence_ = 0;
+  std::uint64_t sequence_;
   std::deque<Sent> sent_;  // those that may still be answered in time
   std::map<Ip, Held> held_;
 };

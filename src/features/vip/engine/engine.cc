@@ -150,7 +150,8 @@ void Engine::close_what_moved() {
         std::ranges::any_of(closing_, [&](const Closing& one) { return one.claim == claim; });
     if (begun) continue;
     if (holds(claim.vip)) parts_.interfaces.leaving(claim.vip);
-    if (Result<> closed = parts_.fence.close(claim.vip); !closed) {
+    if (Result<> closed = parts_.fence.close(claim.vip);
+        !closed && closed.error().code != Code::not_found) {
       // Not told to the others: they wait until the lease has ended.
       log::error("fence not closed",
                  {{"vip", claim.vip.to_string()}, {"error", closed.error().to_string()}});
@@ -266,8 +267,8 @@ Task<void> Engine::keep_time() {
 
 Task<void> Engine::retire() {
   retired_ = true;
-  const bool alone =  // nobody will take over
-      election_.participants(parts_.runtime.now()).size() < 2;
+  const std::vector<Participant> all = election_.participants(parts_.runtime.now());
+  const bool alone = std::ranges::count_if(all, &Participant::alive) < 2;  // nobody takes over
   for (const auto& [vip, interface] : held_)
     if (holds(vip) && !alone) parts_.interfaces.leaving(vip);
   parts_.fence.close_all();

@@ -81,7 +81,7 @@ void PeerElectorate::carry() {
 }
 
 void PeerElectorate::queue(const std::string& to, std::string bytes) {
-  if (outgoing_.size() >= kMostQueued) return;
+  if (outgoing_.size() >= kMostQueued || gone_) return;
   outgoing_.push_back({to, std::move(bytes)});
   to_send_.notify();
 }
@@ -93,7 +93,8 @@ Task<void> PeerElectorate::send() {
       outgoing_.pop_front();
       const auto at = addresses_.find(one.to);
       if (at == addresses_.end()) continue;
-      const Result<> sent = co_await socket_->send(at->second, one.bytes);
+      const runtime::Endpoint to = at->second;  // the members may change meanwhile
+      const Result<> sent = co_await socket_->send(to, one.bytes);
       if (!sent && sent.error().code == Code::cancelled) co_return;
     }
     if (!co_await to_send_.wait()) co_return;
@@ -153,6 +154,8 @@ std::vector<Farewell> PeerElectorate::farewells() const {
 }
 
 Task<void> PeerElectorate::say_farewell() {
+  gone_ = true;  // nothing is sent after it
+  outgoing_.clear();
   for (const Farewell& farewell : farewells())
     (void)co_await socket_->send(farewell.to, farewell.bytes);
 }

@@ -71,6 +71,7 @@ class PeerElectorate final : public Electorate {
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::deque<Outgoing> outgoing_;
   std::uint64_t sessions_seen_ = 0;
+  bool gone_ = false;
   std::function<void()> settle_;
   runtime::Signal to_send_, to_write_;
 };

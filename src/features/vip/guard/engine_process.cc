@@ -56,6 +56,9 @@ Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order)
     host.fence_description = (*kernel)->description();
     host.fence = std::move(*kernel);
   } else if (order.allow_weaker_fence || order.without_fence) {
+    // What an engine with a fence left would keep this one from answering for good.
+    if (Result<> gone = KernelFence::dismantle({}); !gone && gone.error().code != Code::not_found)
+      return fail(std::move(gone).error().context("the fence of an earlier engine"));
     host.fence_description = "none: " + kernel.error().message;
     host.fence = std::make_unique<NoFence>();
     log::warning("no fence: two hosts may answer for a virtual IP when this one hangs",

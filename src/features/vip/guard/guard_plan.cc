@@ -5,7 +5,7 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr Duration kTimeToEnd = 3s;     // of an engine that was asked to
+constexpr Duration kTimeToEnd = 7s;     // of an engine that was asked to, and waits for a successor
 constexpr Duration kFirstRest = 100ms;  // before the second start in a row
 constexpr Duration kLongestRest = 5s;
 constexpr Duration kLongRun = 10s;  // an engine that ran so long did not fail at its start
@@ -34,6 +34,10 @@ GuardPlan::Step GuardPlan::next(Instant now) {
       killed_ = true;
       return Step::kill;
     case State::to_close:
+      if (stopping_ && started_at_ == Instant{}) {
+        state_ = State::done;
+        return Step::end;
+      }
       state_ = State::closing;
       return Step::close;
     case State::closing:

@@ -3,11 +3,13 @@
 // that they need not wait for the lease. Pure: the process (guard_process.h) and the simulation
 // carry it out.
 //
-//   start → running → close → (margin) → farewell → (back-off) → start …
-//                  ↘ stop: ask, then kill                     ↘ end
+//   close → (margin) → farewell → (back-off) → start → running → close → …
+//                               ↘ end               ↘ stop: ask, then kill
 //
-// Promise: between the end of one engine and the start of the next, the fence was closed, the
-// margin has passed, and, if the fence could be closed, the farewells were sent.
+// It begins by closing: an engine of before may have been killed together with its guard.
+//
+// Promise: before the start of an engine the fence was closed, the margin has passed, and, if the
+// fence could be closed, the farewells of the engine before were sent.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +45,7 @@ class GuardPlan {
 
  private:
   enum class State : std::uint8_t { to_start, running, to_close, closing, quiet, resting, done };
-  State state_ = State::to_start;
+  State state_ = State::to_close;
   bool stopping_ = false;
   bool asked_ = false, killed_ = false;
   bool silent_ = false;  // the fence was closed

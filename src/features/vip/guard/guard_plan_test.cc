@@ -7,10 +7,29 @@ namespace {
 
 using Step = GuardPlan::Step;
 
-Instant at(Duration time) { return Instant(time); }
+Instant at(Duration time) { return Instant(1h + time); }
+
+// A guard that has closed what was there before.
+GuardPlan begun() {
+  GuardPlan plan;
+  EXPECT_EQ(plan.next(at(-1s)), Step::close);
+  plan.closed(at(-1s), true, 20ms);
+  EXPECT_EQ(plan.next(at(-900ms)), Step::farewell);
+  return plan;
+}
+
+TEST(GuardPlan, WhatAnEngineOfBeforeLeftIsClosedFirst) {
+  GuardPlan plan;
+  EXPECT_EQ(plan.next(at(0ms)), Step::close);
+  EXPECT_EQ(plan.next(at(0ms)), Step::nothing);
+  plan.closed(at(0ms), true, 20ms);
+  EXPECT_EQ(plan.next(at(19ms)), Step::nothing);
+  EXPECT_EQ(plan.next(at(20ms)), Step::farewell);
+  EXPECT_EQ(plan.next(at(20ms)), Step::start);
+}
 
 TEST(GuardPlan, AfterAnEngineTheFenceTheMarginTheFarewellThenTheNext) {
-  GuardPlan plan;
+  GuardPlan plan = begun();
   EXPECT_EQ(plan.next(at(0ms)), Step::start);
   EXPECT_EQ(plan.next(at(1ms)), Step::nothing);
   EXPECT_FALSE(plan.due());
@@ -25,7 +44,7 @@ TEST(GuardPlan, AfterAnEngineTheFenceTheMarginTheFarewellThenTheNext) {
 }
 
 TEST(GuardPlan, PeersAreNotToldWhatIsNotTrue) {
-  GuardPlan plan;
+  GuardPlan plan = begun();
   EXPECT_EQ(plan.next(at(0ms)), Step::start);
   plan.ended(at(60s));
   EXPECT_EQ(plan.next(at(60s)), Step::close);
@@ -57,19 +76,19 @@ TEST(GuardPlan, AnEngineThatFailsAtOnceIsStartedLessAndLessOften) {
 }
 
 TEST(GuardPlan, StopAsksThenKillsAndSaysFarewell) {
-  GuardPlan plan;
+  GuardPlan plan = begun();
   EXPECT_EQ(plan.next(at(0ms)), Step::start);
   plan.stop(at(1s));
   EXPECT_EQ(plan.next(at(1s)), Step::ask);
   EXPECT_EQ(plan.next(at(2s)), Step::nothing);
   ASSERT_TRUE(plan.due());
   EXPECT_EQ(plan.next(*plan.due()), Step::kill);
-  EXPECT_EQ(plan.next(at(10s)), Step::nothing);
-  plan.ended(at(10s));
-  EXPECT_EQ(plan.next(at(10s)), Step::close);
-  plan.closed(at(10s), true, 20ms);
-  EXPECT_EQ(plan.next(at(10s + 20ms)), Step::farewell);
-  EXPECT_EQ(plan.next(at(10s + 20ms)), Step::end);
+  EXPECT_EQ(plan.next(at(20s)), Step::nothing);
+  plan.ended(at(20s));
+  EXPECT_EQ(plan.next(at(20s)), Step::close);
+  plan.closed(at(20s), true, 20ms);
+  EXPECT_EQ(plan.next(at(20s + 20ms)), Step::farewell);
+  EXPECT_EQ(plan.next(at(20s + 20ms)), Step::end);
 }
 
 TEST(GuardPlan, StoppedBeforeTheFirstEngine) {

@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kLookAfterGuard = 200ms;
 constexpr Duration kRetry = 100ms;
 constexpr Duration kOrderAgain = 2s;  // an order is told again, in case the engine is another
-constexpr Duration kTimeToEnd = 8s;   // of a guard whose agent ends
+constexpr Duration kTimeToEnd = 10s;  // of a guard whose agent ends: more than its engine has
 constexpr int kStateMode = 0700;
 
 agent::Pages::Page json_page(const Json& value) {
@@ -117,12 +117,16 @@ Task<void> VipNode::keep_guard() {
   }
 }
 
+Order VipNode::current_order() const {
+  std::map<Ip, bool> healthy;
+  for (const VipEntry& entry : plan_.vips)
+    healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
+  return order_of(plan_, secret_, healthy);
+}
+
 Task<void> VipNode::keep_order() {
   for (;;) {
-    std::map<Ip, bool> healthy;
-    for (const VipEntry& entry : plan_.vips)
-      healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
-    const Order order = order_of(plan_, secret_, healthy);
+    const Order order = current_order();
     const bool news = !ordered_ || *ordered_ != order || report_.incarnation == 0 ||
                       report_.incarnation != ordered_engine_;
     Result<> told;
@@ -131,13 +135,16 @@ Task<void> VipNode::keep_order() {
     if (told && news) {
       ordered_ = order;
       ordered_engine_ = report_.incarnation;
+      problem_.clear();
+      if (current_order() != order) continue;  // it changed meanwhile
     }
     if (!told && told.error().code == Code::invalid) {
       problem_ = told.error().message;
       log::error("engine of virtual IPs refuses its order", {{"error", problem_}});
     }
-    runtime::TimedWait wait(runtime_, order_changed_,
-                            runtime_.now() + (told ? kOrderAgain : kRetry));
+    runtime::TimedWait wait(
+        runtime_, order_changed_,
+        runtime_.now() + (told && report_.incarnation != 0 ? kOrderAgain : kRetry));
     const Result<> woken = co_await wait;
     if (!woken && woken.error().code == Code::cancelled) co_return;
   }
@@ -152,8 +159,7 @@ Task<void> VipNode::follow_reports() {
       take_report(std::move(*report));
       if (!co_await runtime::sleep(runtime_, Duration::zero())) co_return;
     } else {
-      report_.version = report_.incarnation = 0;
-      for (VipReport& vip : report_.vips) vip.here = false;
+      if (report_.incarnation != 0) take_report({.problem = "the engine does not answer"});
       if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
     }
     if (answered != engine_answers_) {
@@ -172,16 +178,24 @@ void VipNode::take_report(Report report) {
   if (history_.take(report_, [this](const Passage& passage) { passed(passage); }))
     if (Result<> saved = history_.save(); !saved)
       log::warning("history of virtual IPs not written", {{"error", saved.error().to_string()}});
+  tell_notifier();
   if (readiness().ready != was_ready) context_.readiness_changed();
 }
 
-void VipNode::passed(const Passage& passage) {
-  metrics_.passed(passage);
-  const auto vip = Ip::parse(passage.vip);
-  if (!vip || passage.what == "reached") return;
-  notifier_.tell(
-      {.vip = *vip, .held = passage.what == "held", .epoch = static_cast<Epoch>(passage.epoch)});
+// What is, not what happened: while there is no engine nothing is held.
+void VipNode::tell_notifier() {
+  for (const VipEntry& entry : plan_.vips) {
+    const VipReport* vip = report_of(entry.vip.address);
+    const bool here = vip != nullptr && vip->here;
+    Epoch& told = notified_[entry.vip.address];  // of what is held, as far as was told; 0: nothing
+    const Epoch epoch = here ? static_cast<Epoch>(vip->epoch) : 0;
+    if (epoch == told) continue;
+    notifier_.tell({.vip = entry.vip.address, .held = here, .epoch = here ? epoch : told});
+    told = epoch;
+  }
 }
+
+void VipNode::passed(const Passage& passage) { metrics_.passed(passage); }
 
 Task<void> VipNode::run() {
   runtime::Scope scope(runtime_);

@@ -56,6 +56,8 @@ class VipNode final : public agent::NodeFeature {
   Task<void> follow_reports();
   void take_report(Report report);
   void passed(const Passage& passage);
+  void tell_notifier();
+  Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
 
@@ -72,6 +74,7 @@ class VipNode final : public agent::NodeFeature {
   std::optional<Order> ordered_;     // that the engine has taken
   std::int64_t ordered_engine_ = 0;  // its incarnation then; 0: it waited for its first order
   runtime::Signal order_changed_;
+  std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
   Gates gates_;
   Notifier notifier_;
