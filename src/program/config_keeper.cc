@@ -35,8 +35,7 @@ Task<void> ConfigKeeper::keep(agent::NodeAgent& agent) {
     }
     Result<std::string> text = runtime_.files().read(flags_.config);
     if (!text) {  // it may be in the middle of being replaced
-      if (asked)
-        log::error("configuration not read again", {{"error", text.error().to_string()}});
+      if (asked) log::error("configuration not read again", {{"error", text.error().to_string()}});
       continue;
     }
     if (!asked && *text == text_) continue;

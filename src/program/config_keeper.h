@@ -1,5 +1,6 @@
-// ConfigKeeper: reads the agent's file again, at SIGHUP and when it has changed, and has the features
-// follow it. A file that is wrong is refused whole, with its place in the log, and what runs stays.
+// ConfigKeeper: reads the agent's file again, at SIGHUP and when it has changed, and has the
+// features follow it. A file that is wrong is refused whole, with its place in the log, and what
+// runs stays.
 #pragma once
 
 #include <string>
