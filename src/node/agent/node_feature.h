@@ -27,8 +27,7 @@
 //   stop       is the cancellation of run(). What a feature made for others (interfaces, addresses)
 //              stays as it is unless its own header says otherwise: the next agent adopts it.
 //   follow     (FeaturePlan) a running feature goes on by a changed file, which was checked as a
-//              whole. Null: the file counts when the agent is started again, which by the rule above
-//              disturbs nothing.
+//              whole. Null: the file counts when the agent is started again.
 //
 // A feature with needs_api is run only where the agent has credentials for an API; context.api is
 // then set. One without it must do with a null context.api. Everything runs on the Runtime's loop.
