@@ -53,15 +53,27 @@ N
   sleep 1
 }
 cut_all() { in_ns sw ip link set "p-$1" nomaster; sleep 2; in_ns sw ip link set "p-$1" master br0; sleep 1; }
-starve() {  # busy processors, and the engine without its real-time priority
-  local busy=()
-  for _ in 1 2 3 4; do
-    ip netns exec "$ns-$1" timeout 3 sh -c 'while :; do :; done' &
+starve() {  # busy processors, and the engine without its real-time priority: the last in the queue
+  local engine thread busy=() real_time=()
+  engine=$(engine_of "$1")
+  for thread in $(ls "/proc/$engine/task"); do
+    [ "$(policy_of "$thread")" != SCHED_FIFO ] || real_time+=("$thread")
+    chrt --other --pid 0 "$thread"
+    renice -n 19 -p "$thread" >/dev/null
+    equal "policy of thread $thread of the engine" "$(policy_of "$thread")" SCHED_OTHER
+  done
+  [ ${#real_time[@]} -gt 0 ] || die "the engine of $1 had no real-time priority to lose"
+  for ((n_busy = 0; n_busy < 4 * $(nproc); n_busy++)); do
+    timeout 3 sh -c 'while :; do :; done' &
     busy+=($!)
   done
   sleep 3
   wait "${busy[@]}" || true
+  for thread in "${real_time[@]}"; do  # unless that engine has ended
+    chrt --fifo --pid 1 "$thread" 2>/dev/null || true
+  done
 }
+policy_of() { chrt --pid "$1" | sed -n 's/.*policy: //p'; }
 flap() { in_ns "$1" ip link set eth0 down; sleep 1; in_ns "$1" ip link set eth0 up; in_ns "$1" ip addr add "fd00::$(number_of "$1")/64" dev eth0 nodad 2>/dev/null; sleep 1; }
 upgrade() {
   kill -TERM "${AGENT[$1]}"
@@ -82,10 +94,11 @@ for fault in $FAULTS; do
     run=$((run + 1))
     dir=$WORK/run-$run
     for vip in $VIP $VIP6; do wait_until 30 "a holder of $vip" one_holder "$vip"; done
+    all_well
     # Half of the runs with a holder that leads the election.
-    leader=$(leader)
-    if ((run % 2)); then move_to "$leader"; else move_to "$(other_than "$leader")"; fi
-    holder=$(holder)
+    find_leader
+    if ((run % 2)); then holder=$LEADER; else holder=$(other_than "$LEADER"); fi
+    move_to "$holder"
     [ "$holder" != "$(leader)" ] || led=$((led + 1))
     capture "$dir"
     traffic "$dir"
