@@ -54,16 +54,16 @@ N
 }
 cut_all() { in_ns sw ip link set "p-$1" nomaster; sleep 2; in_ns sw ip link set "p-$1" master br0; sleep 1; }
 starve() {  # busy processors, and the engine without its real-time priority: the last in the queue
-  local engine thread busy=() real_time=()
-  engine=$(engine_of "$1")
-  for thread in $(ls "/proc/$engine/task"); do
+  local thread loops busy=() real_time=()
+  for thread in "/proc/$(engine_of "$1")/task/"*; do
+    thread=${thread##*/}
     [ "$(policy_of "$thread")" != SCHED_FIFO ] || real_time+=("$thread")
     chrt --other --pid 0 "$thread"
     renice -n 19 -p "$thread" >/dev/null
     equal "policy of thread $thread of the engine" "$(policy_of "$thread")" SCHED_OTHER
   done
   [ ${#real_time[@]} -gt 0 ] || die "the engine of $1 had no real-time priority to lose"
-  for ((n_busy = 0; n_busy < 4 * $(nproc); n_busy++)); do
+  for ((loops = 4 * $(nproc); loops > 0; loops--)); do
     timeout 3 sh -c 'while :; do :; done' &
     busy+=($!)
   done
