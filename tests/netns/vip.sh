@@ -116,7 +116,7 @@ for fault in $FAULTS; do
     # What a server has taken and not answered when its host gives the VIP up is lost with it.
     [ "$fault" != planned ] || jq -e 'max <= 5' <<<"$lost" >/dev/null || { [ -z "${TRACE:-}" ] || cp -r "$dir" /tmp/vip-trace; die "a planned move lost $lost packets: $(cat "$dir/ask-$VIP" "$dir/ask-$VIP6")"; }
     echo "$fault of $holder: lost $lost, gap $(longest_gap "$dir" $VIP) ms, $(longest_gap "$dir" $VIP6) ms on IPv6," \
-      "$(jq -c '[.[].runs]' <<<"$verdict")"
+      "$(jq -c '[.[].runs]' <<<"$verdict"), given up unannounced $(jq -c '[.[].unannounced]' <<<"$verdict")"
     [ -z "${TRACE:-}" ] || { grep -h "virtual IP" "$WORK"/agent-*.err | sort | tail -n 8; jq -c .gaps "$dir/ask-$VIP"; }
     rm -r "$dir"
   done
