@@ -118,7 +118,7 @@ for BACKEND in ${BACKENDS:-etcd kubernetes}; do
       sleep 0.3
       end_traffic
       end_capture
-      verdict=$(judge "$dir" "$VIP,$VIP6") || die "$BACKEND: two hosts answered: $fault of $holder: $verdict"
+      verdict=$(judge "$dir" "$VIP,$VIP6") || die "$BACKEND: two hosts answered, or one that did not announce: $fault of $holder: $verdict"
       changes=$((changes + $(jq '[.[].changes] | add' <<<"$verdict")))
       CHECKS=$((CHECKS + 1))
       [ -z "${TRACE:-}" ] || { grep -h "irtual IP\|barred" "$WORK"/agent-*.err | sort | tail -n 40; jq -c .gaps "$dir/ask-$VIP"; }
