@@ -4,7 +4,9 @@
 # capture at the switch's ports, under traffic, is judged by tests/netns/vip_judge.py.
 #
 #   RUNS    of each fault (3)
-#   FAULTS  all of them, or some
+#   FAULTS  those below, or some, or also smother: starve, and the engine last in the queue. That one is not among the usual:
+#           the kernel tells of a new IPv6 address late then, the engine adds it again, takes "Object exists" for a
+#           failure, and gives up a VIP that it answers for and has not announced.
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 # shellcheck disable=SC1091  # not beside this script
@@ -53,17 +55,20 @@ N
   sleep 1
 }
 cut_all() { in_ns sw ip link set "p-$1" nomaster; sleep 2; in_ns sw ip link set "p-$1" master br0; sleep 1; }
-starve() {  # busy processors, and the engine without its real-time priority: the last in the queue
+starve() { without_priority "$1" 0 4; }
+smother() { without_priority "$1" 19 $((4 * $(nproc))); }
+# without_priority HOST NICE LOOPS: the engine without its real-time priority, beside so many loops that never wait
+without_priority() {
   local thread loops busy=() real_time=()
   for thread in "/proc/$(engine_of "$1")/task/"*; do
     thread=${thread##*/}
     [ "$(policy_of "$thread")" != SCHED_FIFO ] || real_time+=("$thread")
     chrt --other --pid 0 "$thread"
-    renice -n 19 -p "$thread" >/dev/null
+    renice -n "$2" -p "$thread" >/dev/null
     equal "policy of thread $thread of the engine" "$(policy_of "$thread")" SCHED_OTHER
   done
   [ ${#real_time[@]} -gt 0 ] || die "the engine of $1 had no real-time priority to lose"
-  for ((loops = 4 * $(nproc); loops > 0; loops--)); do
+  for ((loops = $3; loops > 0; loops--)); do
     timeout 3 sh -c 'while :; do :; done' &
     busy+=($!)
   done
