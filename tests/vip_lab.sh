@@ -92,13 +92,33 @@ leader() {
   done
 }
 other_than() { local host; for host in "${HOSTS[@]}"; do [ "$host" = "$1" ] || { echo "$host"; return; }; done; }
-# Moves the VIPs to a host, and waits for it.
+# Waits until the agents agree on who leads (or assigns), and sets LEADER.
+find_leader() { wait_until 30 "a leader" known_leader; }
+known_leader() { LEADER=$(leader) && [ -n "$LEADER" ]; }
+# well HOST: its engine runs, hears a leader, and offers every VIP in health; so after a start, too.
+well() {
+  status "$1" | jq -e --arg vips "${VIPS:-$VIP $VIP6}" '.election.engine and .election.leader != "" and
+    ([.virtualIPs[] | select(.healthy and .interface != "") | .address] | contains($vips | split(" ")))'
+}
+all_well() {
+  local host
+  for host in "${HOSTS[@]}"; do wait_until 30 "health of $host" well "$host"; done
+}
+# Moves the VIPs to a host that may have to become well first, and waits for it.
 move_to() {
   local vip
-  for vip in ${VIPS:-$VIP $VIP6}; do
-    "$FAIRLEAD" vip move "$vip" --to "$1" --admin-socket "$WORK/$1.sock" >/dev/null
+  for vip in ${VIPS:-$VIP $VIP6}; do wait_until 30 "move of $vip to $1" ask_to_move "$1" "$vip"; done
+  for vip in ${VIPS:-$VIP $VIP6}; do wait_until 30 "$vip at $1" moved "$1" "$vip"; done
+}
+ask_to_move() { "$FAIRLEAD" vip move "$2" --to "$1" --admin-socket "$WORK/$1.sock"; }
+# moved HOST VIP: asks again now and then, because a leader that granted it may have lost its office since.
+moved() {
+  for _ in {1..20}; do
+    ! held_by "$1" "$2" || return 0
+    sleep 0.1
   done
-  for vip in ${VIPS:-$VIP $VIP6}; do wait_until 10 "$vip at $1" held_by "$1" "$vip"; done
+  ask_to_move "$1" "$2"
+  held_by "$1" "$2"
 }
 held_by() { [ "$(holder "$2")" = "$1" ]; }
 
@@ -157,6 +177,7 @@ start_servers() {
 capture() {
   local host
   mkdir -p "$1"
+  CAPTURE=$1
   CAPTURES=()
   for host in "${HOSTS[@]}"; do
     ip netns exec "$ns-sw" tcpdump -i "p-$host" -Q in -n -s 128 -B 16384 --time-stamp-precision=nano -w "$1/$host.pcap" \
@@ -167,8 +188,13 @@ capture() {
   for host in "${HOSTS[@]}"; do wait_until 10 "capture at $host" grep -q listening "$1/$host.err"; done
 }
 end_capture() {
+  local host
   kill -TERM "${CAPTURES[@]}"
   wait "${CAPTURES[@]}" || true
+  # What is not captured is not judged.
+  for host in "${HOSTS[@]}"; do
+    grep -qx '0 packets dropped by kernel' "$CAPTURE/$host.err" || die "the capture at $host is not whole: $(cat "$CAPTURE/$host.err")"
+  done
 }
 # judge DIR VIPS: prints the verdicts; fails if two answered at once.
 judge() {

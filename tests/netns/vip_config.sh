@@ -68,7 +68,8 @@ for host in "${HOSTS[@]}"; do wait "${AGENT[$host]}" || die "the agent of $host 
 rm -rf "$WORK"/state-*
 config() {
   local other
-  printf 'node: %s\nmetricsListen: none\nelection:\n  listen: 10.0.0.%s:10000\n  peers:\n' "$1" "$(number_of "$1")"
+  # A lease that a busy machine does not lose by the way.
+  printf 'node: %s\nmetricsListen: none\nelection:\n  lease: 2s\n  listen: 10.0.0.%s:10000\n  peers:\n' "$1" "$(number_of "$1")"
   for other in "${HOSTS[@]}"; do printf -- "  - {name: %s, address: '10.0.0.%s:10000'}\n" "$other" "$(number_of "$other")"; done
   printf 'virtualIPs:\n- address: %s\n  interface: eth0\n  preferredNode: a\n  preemptDelay: 0s\n' "$VIP"
   printf '  health: [{command: [/usr/bin/test, -e, %s/well-%s], interval: 100ms, rise: 1, fall: 2}]\n' "$WORK" "$1"
@@ -89,4 +90,7 @@ sleep 2
 check "if all are sick, one keeps it" one_holder
 touch "$WORK/well-a"
 wait_until 20 "the only well node has it" held_by a "$VIP"
-equal "each change was told once" "$(grep -c held "$WORK/notified-a")" 2
+told_again() { [ "$(grep -c held "$WORK/notified-a")" -ge 2 ] && [ "$(tail -n 1 "$WORK/notified-a")" = "$VIP held a eth0" ]; }
+wait_until 10 "the return was told" told_again
+# Never twice the same; more than two are an address that was lost and held again.
+equal "each change was told once" "$(uniq -d "$WORK/notified-a")" ''

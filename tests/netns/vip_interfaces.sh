@@ -108,8 +108,10 @@ test_usable() {
   wait_until 10 "its end to be noticed" usable_is h1 203.0.113.75 \
     "203.0.113.75 is not on-link at eth0, which has these addresses: 192.0.2.1/24"
   ipn h1 route add 203.0.113.0/24 via 192.0.2.9
-  sleep 1.2
+  ipn h1 route add 203.0.113.76 dev eth0  # asked for after the other address, each time: when it is noticed, both were
+  wait_until 10 "a link route beside a gateway" usable_is h1 203.0.113.76 usable
   check "a gateway is no link" usable_is h1 203.0.113.75 "203.0.113.75 is not on-link at eth0, which has these addresses: 192.0.2.1/24"
+  ipn h1 route del 203.0.113.76
   ipn h1 route del 203.0.113.0/24
   local before
   before=$(tell h1 news)
@@ -460,7 +462,7 @@ PYTHON
 test_planned_moves() {
   # What arrives is kept for three seconds: on a slow machine the drivers alone take longer.
   [ "$PATIENCE" -eq 1 ] || { echo "too slow here for planned moves"; return; }
-  local from=h1 to=h2 swap sender moves=10
+  local from=h1 to=h2 swap sender moves=10 left longest=0
   start h1
   start h2
   serve h1
@@ -484,16 +486,23 @@ while True:
   while [ $((moves--)) -gt 0 ]; do
     hold "$to"
     wait_until 10 "addresses at the successor" has_both "$to"
+    left=$(date +%s%3N)
     tell "$from" leave "$V4" >/dev/null
     tell "$from" leave "$V6" >/dev/null
     sleep 0.02  # the margin, and more: the next process takes a moment to start
     open "$to"
+    left=$(($(date +%s%3N) - left))
+    longest=$((left > longest ? left : longest))
     wait_until 10 "the old holder to be rid of them" has_none "$from"
     swap=$from from=$to to=$swap
   done
   kill "$sender"
   wait "$sender" 2>/dev/null || true
-  wait_until 10 "all that was sent" all_arrived "$WORK/sent"
+  if [ "$longest" -lt 2000 ]; then
+    wait_until 10 "all that was sent" all_arrived "$WORK/sent"
+  else
+    echo "too busy here for planned moves: one took the drivers $longest ms"
+  fi
   check "some were sent on" test $(($(tell h1 relayed) + $(tell h2 relayed))) -gt 100
   tell h1 retire >/dev/null
   tell h2 retire >/dev/null

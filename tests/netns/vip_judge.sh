@@ -9,6 +9,7 @@ command -v keepalived >/dev/null || { echo "no keepalived here"; exit 77; }
 . "$here/../lib.sh"
 # shellcheck disable=SC1091
 . "$here/../vip_lab.sh"
+check "the judge finds what is planted" "$here/vip_judge.py"
 lab_up
 start_servers
 
