@@ -342,8 +342,12 @@ void HostInterfaces::note(const Outcome& outcome) {
   const Ip& vip = change.address.ip;
   const bool add = change.kind == AddressChange::Kind::add;
   const Instant now = runtime_.now();
-  not_before_[change] = now + (outcome.result ? kBetweenChanges : kAfterFailure);
-  if (outcome.result) {
+  // Added twice because the kernel's news of the first time came late. Somebody else's address is
+  // told by usable().
+  const bool there = add && !outcome.result && outcome.result.error().code == Code::already_exists;
+  const bool done = outcome.result || there;
+  not_before_[change] = now + (done ? kBetweenChanges : kAfterFailure);
+  if (done) {
     if (!add && !held_.contains(vip))
       log::debug("address of virtual IP removed", {{"vip", vip.to_string()}});
     return;
