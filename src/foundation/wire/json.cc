@@ -35,7 +35,7 @@ class Skipper {
     if (paths_.empty() || skipping() || parents_.size() > deepest_) return false;
     path_.resize(parents_.back());
     if (!path_.empty()) path_.push_back('.');
-    const bool plain = whole && text.find('.') == std::string_view::npos;
+    const bool plain = whole && !text.empty() && text.find('.') == std::string_view::npos;
     path_.append(plain ? text : kNowhere);
     if (!plain || std::ranges::find(paths_, path_) == paths_.end()) return false;
     skipped_values_ = 1;  // itself

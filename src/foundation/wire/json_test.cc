@@ -176,9 +176,9 @@ TEST(Json, MembersAreReadOver) {
   EXPECT_EQ(left(R"({"more":{},"metadata":{"managedFields":[]}})"), R"({"metadata":{}})");
   // Not these: inside a list, behind another name, a name with a dot, at the root of another value.
   for (const char* whole :
-       {R"({"metadata":[{"managedFields":1}]})", R"([{"more":1}])", R"({"a":[{"more":1}]})",
-        R"({"x\u0001metadata":{"managedFields":1}})", R"({"metadata.managedFields":1})",
-        R"({"metadata":{"a":{"managedFields":1}}})"})
+       {R"({"":{"more":1}})", R"({"metadata":[{"managedFields":1}]})", R"([{"more":1}])",
+        R"({"a":[{"more":1}]})", R"({"x\u0001metadata":{"managedFields":1}})",
+        R"({"metadata.managedFields":1})", R"({"metadata":{"a":{"managedFields":1}}})"})
     EXPECT_EQ(left(whole), whole);
   EXPECT_NE(left(R"({"more":{"a":})").find("offset"), std::string::npos);  // still well-formed
 }
