@@ -33,6 +33,7 @@ struct EngineHost {
   std::unique_ptr<Interfaces> interfaces;
   std::function<Task<void>()> keep;  // what looks after them, until cancelled
   std::string fence_description;
+  bool unfenced = false;  // VIPs are held without a fence
 };
 
 class EngineService final : public http::Handler, EngineEvents {

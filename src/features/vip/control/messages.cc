@@ -77,6 +77,7 @@ Result<std::vector<VipConfig>> vip_configs(const Order& order) {
 }
 
 bool only_vips_differ(const Order& before, const Order& after) {
+  if (before.vips.empty() != after.vips.empty()) return false;  // a fence is needed, or none
   Order same = after;
   same.vips = before.vips;
   // The members and times that count are those of the log.

@@ -11,6 +11,7 @@
 #include "features/vip/control/engine_service.h"
 #include "features/vip/fence/kernel_fence.h"
 #include "features/vip/fence/no_fence.h"
+#include "features/vip/fence/shutter.h"
 #include "features/vip/guard/guard_note.h"
 #include "features/vip/guard/guard_process.h"
 #include "features/vip/host/host_interfaces.h"
@@ -36,35 +37,46 @@ Result<command::LockFile> take_lock(const std::string& path) {
 }
 
 // A note is small enough for one write; a guard that does not read is dead or will be.
-void write_note(int fd, Duration margin, const std::vector<Engine::Farewell>& farewells) {
+void write_note(int fd, const GuardNote& note) {
   if (fd < 0) return;
-  GuardNote note{.margin = margin, .farewells = {}};
-  for (const Engine::Farewell& one : farewells) note.farewells.push_back({one.to, one.bytes});
   const std::string line = encode(note);
   if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     log::warning("guard of virtual IPs does not take notes");
 }
 
+// Fails with why there is none.
+Result<std::unique_ptr<KernelFence>> open_fence(const Order& order) {
+  if (order.vips.empty()) return fail(Code::unsupported, "this node offers no virtual IP");
+  if (order.without_fence) return fail(Code::unsupported, "switched off (election.fence: none)");
+  return KernelFence::open();
+}
+
+Result<> go_without_fence(const Order& order, const std::string& reason) {
+  if (order.vips.empty()) return {};
+  log::warning("no fence: two hosts may answer for a virtual IP when this one hangs",
+               {{"reason", reason}});
+  // What an engine with a fence left would keep this one from answering for good.
+  if (open_shutter())
+    if (Result<> gone = KernelFence::dismantle({}); !gone)
+      return fail(std::move(gone).error().context("the fence of an earlier engine"));
+  return {};
+}
+
 Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order) {
   EngineHost host;
   KernelFence* guarding = nullptr;
-  Result<std::unique_ptr<KernelFence>> kernel =
-      order.without_fence ? fail(Code::unsupported, "switched off (election.fence: none)")
-                          : KernelFence::open();
+  Result<std::unique_ptr<KernelFence>> kernel = open_fence(order);
+  const bool needed = !order.vips.empty() && !order.without_fence && !order.allow_weaker_fence;
+  if (!kernel && needed) return fail(std::move(kernel).error().context("the fence"));
   if (kernel) {
     guarding = kernel->get();
     host.fence_description = (*kernel)->description();
     host.fence = std::move(*kernel);
-  } else if (order.allow_weaker_fence || order.without_fence) {
-    // What an engine with a fence left would keep this one from answering for good.
-    if (Result<> gone = KernelFence::dismantle({}); !gone && gone.error().code != Code::not_found)
-      return fail(std::move(gone).error().context("the fence of an earlier engine"));
+  } else {
+    FL_CHECKED(go_without_fence(order, kernel.error().message));
     host.fence_description = "none: " + kernel.error().message;
     host.fence = std::make_unique<NoFence>();
-    log::warning("no fence: two hosts may answer for a virtual IP when this one hangs",
-                 {{"reason", kernel.error().message}});
-  } else {
-    return fail(std::move(kernel).error().context("the fence"));
+    host.unfenced = !order.vips.empty();
   }
   FL_TRY(std::unique_ptr<HostInterfaces> interfaces,
          HostInterfaces::open(runtime, guarding, HostOptions{}));
@@ -82,14 +94,19 @@ Task<void> stop_at_signals(runtime::EpollRuntime& runtime, EngineService& servic
 }
 
 Task<Result<>> run_process(runtime::EpollRuntime& runtime, const EngineProcessOptions& options) {
+  bool unfenced = false;
+  const auto open = [&](const Order& order) -> Result<EngineHost> {
+    FL_TRY(EngineHost host, open_host(runtime, order));
+    unfenced = host.unfenced;
+    return host;
+  };
+  const auto tell_guard = [&](Duration margin, const std::vector<Engine::Farewell>& farewells) {
+    GuardNote note{.margin = margin, .unfenced = unfenced, .farewells = {}};
+    for (const Engine::Farewell& one : farewells) note.farewells.push_back({one.to, one.bytes});
+    write_note(options.note_fd, note);
+  };
   EngineService service(
-      runtime,
-      {.state = options.state,
-       .open_host = [&runtime](const Order& order) { return open_host(runtime, order); },
-       .farewells_changed =
-           [fd = options.note_fd](Duration margin, const std::vector<Engine::Farewell>& all) {
-             write_note(fd, margin, all);
-           }});
+      runtime, {.state = options.state, .open_host = open, .farewells_changed = tell_guard});
   runtime::Scope scope(runtime);
   scope.spawn(stop_at_signals(runtime, service));
   Result<> outcome = co_await service.run();

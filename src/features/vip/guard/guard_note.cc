@@ -39,7 +39,8 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 std::string encode(const GuardNote& note) {
-  std::string line = std::to_string(note.margin.count());
+  std::string line =
+      std::to_string(note.margin.count()) + (note.unfenced ? " unfenced" : " fenced");
   for (const GuardNote::Farewell& one : note.farewells)
     line += " " + one.to.to_string() + " " + to_hex(one.bytes);
   return line + "\n";
@@ -53,6 +54,9 @@ std::optional<GuardNote> decode_note(std::string_view line) {
   if (error != std::errc() || end != margin.data() + margin.size() || count < 0)
     return std::nullopt;
   note.margin = Duration(count);
+  const std::string_view fence = take_word(line);
+  if (fence != "fenced" && fence != "unfenced") return std::nullopt;
+  note.unfenced = fence == "unfenced";
   while (!line.empty()) {
     auto to = runtime::Endpoint::parse(take_word(line));
     std::optional<std::string> bytes = from_hex(take_word(line));

@@ -1,8 +1,8 @@
 // What the engine leaves with the guard, over a pipe: the margin, and the farewells to its peers,
 // sealed. Each note replaces the one before. Pure.
 //
-//   one line: margin in nanoseconds, then for each peer a space, its address, a space, the datagram
-//   in hexadecimal digits
+//   one line: margin in nanoseconds, a space, "fenced" or "unfenced", then for each peer a space,
+//   its address, a space, the datagram in hexadecimal digits
 #pragma once
 
 #include <optional>
@@ -22,6 +22,7 @@ struct GuardNote {
     bool operator==(const Farewell&) const = default;
   };
   Duration margin{};
+  bool unfenced = false;  // it holds VIPs without a fence: their addresses answer also without it
   std::vector<Farewell> farewells;
   bool operator==(const GuardNote&) const = default;
 };

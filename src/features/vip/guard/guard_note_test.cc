@@ -13,13 +13,13 @@ GuardNote example() {
 
 TEST(GuardNote, ComesBackAsItWent) {
   const std::string line = encode(example());
-  EXPECT_EQ(line, "20000000 10.0.0.2:10000 0100ff [fd00::3]:10000 616263\n");
+  EXPECT_EQ(line, "20000000 fenced 10.0.0.2:10000 0100ff [fd00::3]:10000 616263\n");
   EXPECT_EQ(decode_note(line.substr(0, line.size() - 1)), example());
 }
 
 TEST(GuardNote, WhatIsNoneIsRefused) {
-  for (const char* bad :
-       {"", "x", "-1", "5 10.0.0.2:1", "5 nowhere 00", "5 10.0.0.2:1 0", "5 10.0.0.2:1 zz"})
+  for (const char* bad : {"", "x", "-1", "5", "5 open", "5 fenced 10.0.0.2:1",
+                          "5 fenced nowhere 00", "5 fenced 10.0.0.2:1 0", "5 fenced 10.0.0.2:1 zz"})
     EXPECT_FALSE(decode_note(bad)) << bad;
 }
 
@@ -30,8 +30,9 @@ TEST(GuardNote, TheLastWholeOneCounts) {
   for (const char c : line) reader.feed({&c, 1});
   ASSERT_TRUE(reader.last());
   EXPECT_EQ(*reader.last(), example());
-  reader.feed("7\n8 10.0.0.2:1");  // the engine died while it wrote
+  reader.feed("7 unfenced\n8 fenced 10.0.0.2:1");  // the engine died while it wrote
   EXPECT_EQ(reader.last()->margin, Duration(7));
+  EXPECT_TRUE(reader.last()->unfenced);
   reader.feed("broken\n");
   EXPECT_EQ(reader.last()->margin, Duration(7));
 }

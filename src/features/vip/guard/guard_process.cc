@@ -141,13 +141,12 @@ class Guard {
     if (note_pipe_ >= 0) ::close(std::exchange(note_pipe_, -1));
     Result<DeadlineTable> shutter = open_shutter();
     if (shutter) shutter->close_all();
-    // An engine that left a note and no fence held its VIPs without one: its addresses still
-    // answer.
-    const bool never_any = !notes_.last() && !shutter && shutter.error().code == Code::not_found;
-    const bool silent = shutter || never_any;
+    const bool none = !shutter && shutter.error().code == Code::not_found;
+    const bool unfenced = notes_.last() && notes_.last()->unfenced;
+    const bool silent = !unfenced && (shutter || none);
     if (!silent)
-      log::error("fence not closed: the peers wait for the lease",
-                 {{"error", shutter.error().to_string()}});
+      log::error("this host is not silenced: the peers wait for the lease",
+                 {{"reason", shutter ? "its virtual IPs have no fence" : shutter.error().message}});
     const Duration margin = notes_.last() ? notes_.last()->margin : kDefaultMargin;
     plan_.closed(boot_now(), silent, margin);
   }
