@@ -18,6 +18,7 @@ no interfaces of the churn, only its flows; a guest on a host with interfaces th
 """
 
 import http.client
+import itertools
 import ipaddress
 import random
 import re
@@ -43,7 +44,11 @@ ANSWER_WITHIN = 3  # seconds: a ping whose answer a switch took with it when it 
 
 
 class Churn(threading.Thread):
-    """Creates and deletes attachments on both servers as fast as they answer, while it is let."""
+    """Creates and deletes attachments on both servers while it is let: bursts as fast as they answer, each followed by
+    a rest in which frames go between the stations that it left. (Without rests a fast machine deletes every station
+    before one frame reaches it.)"""
+
+    BURST, REST = 20, 0.3  # steps, seconds
 
     def __init__(self, lab, nodes, seed):
         super().__init__(daemon=True)
@@ -54,11 +59,13 @@ class Churn(threading.Thread):
         self.go, self.paused, self.broken = threading.Event(), threading.Event(), None
 
     def run(self):
-        while True:
+        for number in itertools.count(1):
             if not self.go.is_set():
                 self.paused.set()
                 self.go.wait()
                 self.paused.clear()
+            if number % self.BURST == 0:
+                time.sleep(self.REST)
             try:
                 self.step()
             except Exception as problem:  # told by the main thread
