@@ -65,12 +65,35 @@ std::vector<std::string> VipSite::holders_of(const Ip& vip) const {
   return names;
 }
 
+std::string VipSite::beliefs() const {
+  std::string all;
+  for (const auto& [name, node] : nodes_) {
+    if (!node.engines) continue;
+    for (const std::unique_ptr<Process>& process : *node.engines) {
+      if (!process->engine) continue;
+      const vip::Election& election = process->engine->election();
+      const Instant now = world_.machine(name).now();
+      all += fmt::format("\n{}: assigner {} of term {}, hears {}:", name, election.assigner(),
+                         election.term(), election.hears_majority(now) ? "a majority" : "too few");
+      for (const vip::Participant& one : election.participants(now))
+        all += fmt::format(" {}{}", one.name, one.alive ? "" : "(dead)");
+      for (const auto& [vip, row] : election.table())
+        all += fmt::format("; {} is {}'s, {:x}", vip.to_string(), row.node, row.epoch);
+      for (const vip::Claim& claim : election.wanted())
+        all += fmt::format("; wants {} {:x} until {}", claim.vip.to_string(), claim.epoch,
+                           election.deadline(claim.vip) ? "granted" : "never");
+    }
+  }
+  return all;
+}
+
 Result<> VipSite::at_rest() {
   if (!judge_.violations.empty()) return fail(Code::internal, judge_.violations.front());
   for (const Ip& address : addresses())
     if (const auto holders = holders_of(address); holders.size() != 1)
       return fail(Code::internal,
-                  fmt::format("{} has {} holders at the end", address.to_string(), holders.size()));
+                  fmt::format("{} has {} holders at the end{}", address.to_string(),
+                              holders.size(), beliefs()));
   return {};
 }
 

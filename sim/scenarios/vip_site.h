@@ -52,6 +52,8 @@ class VipSite {
 
   // The machines that answer for the VIP now.
   std::vector<std::string> holders_of(const Ip& vip) const;
+  // What the engines believe, a line each.
+  std::string beliefs() const;
   // Fails with what went wrong so far, and unless each VIP has exactly one holder.
   Result<> at_rest();
 
