@@ -96,6 +96,8 @@ http::Response EngineService::take_order(const std::string& body) {
     return text_response(400, options.error().message);
   if (Result<std::vector<VipConfig>> vips = vip_configs(*order); !vips)
     return text_response(400, vips.error().message);
+  if (Result<std::map<std::string, std::string>> keys = peer_keys(*order); !keys)
+    return text_response(400, keys.error().message);
   order_ = std::move(*order);
   changed_.notify();
   return text_response(200, "ok");
@@ -144,6 +146,7 @@ Result<> EngineService::begin() {
 
 void EngineService::follow_order() {
   running_ = order_;
+  engine_->set_keys(*peer_keys(*order_));
   engine_->offer(*vip_configs(*order_));
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "features/vip/lease/backends.h"
+#include "foundation/base/encoding.h"
 
 namespace fairlead::vip {
 
@@ -21,6 +22,7 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
     return fail(Code::invalid, "backend must be raft, etcd or kubernetes");
   }
   if (!order.secret.empty()) options.secret = order.secret;
+  options.keyed = order.keyed;
   for (const MemberOrder& member : order.members)
     options.settings.members.push_back({.name = member.name, .address = member.address});
   options.settings.timing = {.lease = Duration(order.lease),
@@ -76,10 +78,21 @@ Result<std::vector<VipConfig>> vip_configs(const Order& order) {
   return vips;
 }
 
+Result<std::map<std::string, std::string>> peer_keys(const Order& order) {
+  std::map<std::string, std::string> keys;
+  for (const KeyOrder& one : order.keys) {
+    auto key = decode_base64(one.key);
+    if (!key) return fail(std::move(key).error().context("key of " + one.peer));
+    keys[one.peer] = std::move(*key);
+  }
+  return keys;
+}
+
 bool only_vips_differ(const Order& before, const Order& after) {
   if (before.vips.empty() != after.vips.empty()) return false;  // a fence is needed, or none
   Order same = after;
   same.vips = before.vips;
+  same.keys = before.keys;
   // The members and times that count are those of the log.
   same.members = before.members;
   same.lease = before.lease, same.renew = before.renew, same.margin = before.margin;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,19 @@ struct MemberOrder {
   static void describe(V& v) {
     v.field("name", &MemberOrder::name);
     v.field("address", &MemberOrder::address);
+  }
+};
+
+// What this node shares with another one.
+struct KeyOrder {
+  std::string peer;
+  std::string key;  // base64
+
+  bool operator==(const KeyOrder&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peer", &KeyOrder::peer);
+    v.field("key", &KeyOrder::key);
   }
 };
 
@@ -58,7 +72,9 @@ struct Order {
   std::string node;
   std::string backend = "raft";  // or etcd, kubernetes
   std::string listen;
-  std::string secret;  // empty: peers are not authenticated
+  std::string secret;  // of the whole election
+  bool keyed = false;  // each pair of nodes has a key; without both, peers are not authenticated
+  std::vector<KeyOrder> keys;
   std::vector<MemberOrder> members;
   std::int64_t lease = 0, renew = 0, margin = 0;  // ns
   std::int64_t drift_ppm = 0;
@@ -78,6 +94,8 @@ struct Order {
     v.field("backend", &Order::backend);
     v.field("listen", &Order::listen);
     v.field("secret", &Order::secret);
+    v.field("keyed", &Order::keyed);
+    v.field("keys", &Order::keys);
     v.field("members", &Order::members);
     v.field("lease", &Order::lease);
     v.field("renew", &Order::renew);
@@ -103,6 +121,8 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
 Result<std::unique_ptr<Electorate>> open_electorate(runtime::Runtime& runtime, const Order& order,
                                                     const std::string& state);
 Result<std::vector<VipConfig>> vip_configs(const Order& order);
+// By peer.
+Result<std::map<std::string, std::string>> peer_keys(const Order& order);
 // Whether an engine that runs by `before` can go on by `after`; else it must be started anew.
 bool only_vips_differ(const Order& before, const Order& after);
 

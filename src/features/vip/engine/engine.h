@@ -85,6 +85,7 @@ class Engine {
   const Election& election() const { return election_; }
   bool holds(const Ip& vip) const;
   bool authenticated() const { return electorate_->authenticated(); }
+  void set_keys(const std::map<std::string, std::string>& keys) { electorate_->set_keys(keys); }
 
  private:
   struct Closing {

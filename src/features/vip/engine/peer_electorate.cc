@@ -48,7 +48,9 @@ PeerElectorate::PeerElectorate(runtime::Runtime& runtime, EngineOptions options,
       options_(std::move(options)),
       instance_(state.instance),
       socket_(std::move(socket)),
-      sessions_({.self = {options_.node, runtime_.random() | 1}, .secret = options_.secret}) {
+      sessions_({.self = {options_.node, runtime_.random() | 1},
+                 .secret = options_.secret,
+                 .keyed = options_.keyed}) {
   elector_.emplace(ElectorOptions{.self = options_.node,
                                   .incarnation = sessions_.self().incarnation,
                                   .durable = std::move(state.durable)},
@@ -70,8 +72,11 @@ void PeerElectorate::follow_members() {
 }
 
 void PeerElectorate::carry() {
-  for (const Elector::Envelope& envelope : elector_->take_messages())
+  for (const Elector::Envelope& envelope : elector_->take_messages()) {
+    if (std::optional<std::string> probe = sessions_.probe(envelope.to))
+      queue(envelope.to, std::move(*probe));
     queue(envelope.to, sessions_.send(envelope.to, envelope.message));
+  }
   if (elector_->raft().latest().version != members_) follow_members();
   if (sessions_.changes() != sessions_seen_) {
     sessions_seen_ = sessions_.changes();
@@ -81,9 +86,13 @@ void PeerElectorate::carry() {
 }
 
 void PeerElectorate::queue(const std::string& to, std::string bytes) {
-  if (outgoing_.size() >= kMostQueued || gone_) return;
+  if (outgoing_.size() >= kMostQueued || gone_ || bytes.empty()) return;
   outgoing_.push_back({to, std::move(bytes)});
   to_send_.notify();
+}
+
+void PeerElectorate::set_keys(const std::map<std::string, std::string>& keys) {
+  sessions_.set_keys(keys);
 }
 
 Task<void> PeerElectorate::send() {

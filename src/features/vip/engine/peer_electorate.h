@@ -26,8 +26,10 @@ struct EngineOptions {
   std::string node;
   runtime::Endpoint listen;
   std::string state;                  // file
-  std::optional<std::string> secret;  // nothing: peers are not authenticated
-  Settings settings;                  // of the first start; later the state's count
+  std::optional<std::string> secret;  // of the whole election
+  bool keyed =
+      false;          // each pair has a key (set_keys()); without both, peers are not authenticated
+  Settings settings;  // of the first start; later the state's count
   // A node that cannot reach a majority goes on holding what it held. Gives up the promise that no
   // two hosts answer.
   bool keep_without_quorum = false;
@@ -44,6 +46,7 @@ class PeerElectorate final : public Electorate {
   Task<void> run(std::function<void()> settle) override;
   Task<void> say_farewell() override;
   bool authenticated() const override { return sessions_.authenticated(); }
+  void set_keys(const std::map<std::string, std::string>& keys) override;
   std::vector<Farewell> farewells() const override;
 
  private:
