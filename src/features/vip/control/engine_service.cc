@@ -240,8 +240,11 @@ Report EngineService::report() const {
   report.fence = host_->fence_description;
   for (const Participant& one : election.participants(runtime_.now())) {
     report.members.push_back({.name = one.name, .address = one.address});
-    if (one.name != report.node)
-      report.peers.push_back({.name = one.name, .address = one.address, .alive = one.alive});
+    if (one.name == report.node)
+      report.not_believed = one.problem;
+    else
+      report.peers.push_back(
+          {.name = one.name, .address = one.address, .alive = one.alive, .problem = one.problem});
   }
   std::map<Ip, bool> known;  // those of the table and those of this node
   for (const auto& [vip, row] : election.table()) known[vip] = true;

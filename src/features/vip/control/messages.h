@@ -162,6 +162,7 @@ struct PeerReport {
   std::string name;
   std::string address;
   bool alive = false;  // heard within its lease
+  std::string problem;
 
   bool operator==(const PeerReport&) const = default;
   template <class V>
@@ -169,6 +170,7 @@ struct PeerReport {
     v.field("name", &PeerReport::name);
     v.field("address", &PeerReport::address);
     v.field("alive", &PeerReport::alive);
+    v.field("problem", &PeerReport::problem);
   }
 };
 
@@ -216,7 +218,8 @@ struct Report {
   std::vector<PeerReport> peers;
   bool authenticated = false;
   std::string fence;
-  std::string problem;  // why the engine does not run
+  std::string problem;       // why the engine does not run
+  std::string not_believed;  // why the others do not listen to it
   std::vector<VipReport> vips;
   std::vector<Passage> passages;  // the last ones
 
@@ -234,6 +237,7 @@ struct Report {
     v.field("authenticated", &Report::authenticated);
     v.field("fence", &Report::fence);
     v.field("problem", &Report::problem);
+    v.field("notBelieved", &Report::not_believed);
     v.field("vips", &Report::vips);
     v.field("passages", &Report::passages);
   }

@@ -24,6 +24,7 @@ struct Participant {
   std::string name;
   std::string address;  // empty: it has none
   bool alive = false;
+  std::string problem;  // why it is not listened to, or of this node: why the others do not
 };
 
 class Election {

@@ -14,6 +14,7 @@ constexpr std::size_t kMostVips = 1'024;  // that are known of: more than a fenc
 Elector::Elector(ElectorOptions options, Instant now, Raft::Random random)
     : self_(std::move(options.self)),
       incarnation_(options.incarnation),
+      instance_(options.instance),
       raft_(self_, std::move(options.durable), now, std::move(random)),
       book_(raft_.latest().settings.timing, now),
       tenure_(raft_.latest().settings.timing.lease, incarnation_ >> 16),
@@ -66,6 +67,7 @@ std::vector<Elector::Envelope> Elector::take_messages() {
   for (Raft::Envelope& envelope : raft_.take_messages())
     all.push_back(
         {envelope.to, {.incarnation = incarnation_, .raft = std::move(envelope.message)}});
+  for (Envelope& envelope : all) envelope.message.instance = instance_;
   return all;
 }
 
@@ -266,10 +268,19 @@ bool Elector::hears_majority(Instant now) const {
   return 2 * heard > raft_.latest().settings.members.size();
 }
 
+std::string Elector::problem_of(const std::string& member) const {
+  if (member == self_) return own_problem(own_view());
+  const auto peer = peers_.find(member);
+  return peer == peers_.end() ? "" : peer->second.problem;
+}
+
 std::vector<Participant> Elector::participants(Instant now) const {
   std::vector<Participant> all;
   for (const Member& member : raft_.latest().settings.members)
-    all.push_back({member.name, member.address, is_alive(now, member.name)});
+    all.push_back({.name = member.name,
+                   .address = member.address,
+                   .alive = is_alive(now, member.name),
+                   .problem = problem_of(member.name)});
   return all;
 }
 
@@ -331,6 +342,29 @@ void Elector::closed(Instant now, const Claim& claim) {
   }
 }
 
+bool Elector::believes(const std::string& from, const Message& message) {
+  const std::string problem = message_problem(own_view(), from, message);
+  if (const auto peer = peers_.find(from); peer != peers_.end()) {
+    peer->second.problem = problem;
+    if (problem.empty() && message.instance != 0) peer->second.instance = message.instance;
+  }
+  if (!problem.empty()) raft_.disk_lost(from);  // it learns that it is not listened to
+  return problem.empty();
+}
+
+void Elector::learn_disks(Instant now) {
+  if (!raft_.leads() || !raft_.settled()) return;
+  Settings settings = raft_.latest().settings;
+  for (Member& member : settings.members) {
+    if (member.instance != 0) continue;
+    const auto peer = peers_.find(member.name);
+    if (member.name == self_) member.instance = instance_;
+    if (peer != peers_.end() && is_alive(now, member.name)) member.instance = peer->second.instance;
+  }
+  if (settings != raft_.latest().settings)
+    (void)raft_.propose(now, std::move(settings));  // or later
+}
+
 void Elector::tick(Instant now) {
   // This node was stopped: what it did not hear meanwhile says nothing about the others.
   const Duration pause = now - last_tick_;
@@ -341,6 +375,8 @@ void Elector::tick(Instant now) {
   follow_leader(now);
   assign(now);
   if (now >= beat_due_) {
+    learn_disks(now);
+    follow_leader(now);
     beat(now);
     send_offers();
     send_assignments();
@@ -394,6 +430,7 @@ void Elector::take_offer(Instant now, Peer& peer, const Offer& offer) {
 }
 
 void Elector::receive(Instant now, const std::string& from, const Message& message) {
+  if (!believes(from, message)) return;
   if (const auto gone = peers_.find(from);
       gone != peers_.end() && !message.released_all && message.incarnation == gone->second.gone)
     return;  // sent before it ended
@@ -415,6 +452,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     peer.incarnation = message.incarnation;
     peer.seen.clear();
     peer.offers.clear();
+    send_assignments();  // what is its own it may claim again at once
   }
   peer.heard = now;
   for (const Claim& claim : message.released) {

@@ -214,6 +214,23 @@ TEST(Elector, TheDeathOfTheLeaderDropsNoVipOfAHealthyNode) {
   }
 }
 
+// One is dead for good, and one of the others is started anew: the two must not wait for the vote of
+// the third, in a term in which the new one cannot vote.
+TEST(Elector, TwoOfThreeElectAfterOneOfThemWasStartedAnew) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const char* again : {"a", "b"}) {
+      Site site({"a", "b", "c"}, 1, seed);
+      site.run(3s);
+      site.power_off(site.host("c"));
+      site.power_off(site.host(again));
+      site.run(1s);
+      site.power_on(site.host(again));
+      site.run(5s);
+      EXPECT_NE(site.leader(), "") << "seed " << seed << ", " << again;
+      EXPECT_EQ(site.holder(1).size(), 1u) << "seed " << seed << ", " << again;
+    }
+}
+
 TEST(Elector, StalledDisksStopNoFailover) {
   Site site({"a", "b", "c"}, 1, 5);
   site.run(3s);

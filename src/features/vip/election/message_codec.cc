@@ -375,6 +375,7 @@ std::string encode(const Message& message) {
   out.number(12, message.term);
   for (const NumberedWish& wish : message.wishes) part(13, wish);
   for (const WishAnswer& answer : message.wish_answers) part(14, answer);
+  out.number(15, message.instance);
   return bytes;
 }
 
@@ -425,6 +426,9 @@ Result<Message> decode_message(std::string_view bytes) {
         break;
       case 14:
         in.item(message.wish_answers, part, [&](auto b) { return in.wish_answer(b); });
+        break;
+      case 15:
+        message.instance = reader.number();
         break;
       default:
         break;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "features/vip/election/message_check.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::vip {
@@ -91,6 +92,11 @@ void Raft::tick(Instant now) {
   if (now >= election_due_) ask(now, false);
 }
 
+void Raft::disk_lost(const std::string& member) {
+  if (const auto follower = followers_.find(member); follower != followers_.end())
+    follower->second.on_disk = {};
+}
+
 void Raft::leader_gone(Instant now) {
   if (role_ != Role::follower) return;
   leader_.clear();
@@ -103,7 +109,7 @@ void Raft::leader_gone(Instant now) {
 void Raft::ask(Instant now, bool at_once) {
   follow(now);
   leader_.clear();
-  if (!is_member(self_)) return;
+  if (!is_member(self_) || term_to_stand_in() > kLastTerm) return;
   if (at_once) return stand(now, term_to_stand_in());
   role_ = Role::asking;
   votes_ = {self_};
@@ -253,9 +259,12 @@ void Raft::on_ask(Instant now, const std::string& from, const RaftMessage& messa
     return send(from, {.kind = Kind::answer_vote, .term = term_, .yes = false, .floor = floor_});
   if (message.kind == Kind::ask_before_vote) {
     const bool led = role_ == Role::leader || (!leader_.empty() && hears_leader(now));
-    // Of two that ask at once the first by name goes on, or they would split the votes.
-    const bool rivals =
-        role_ == Role::asking && self_ < from && message.last == log_.back().version;
+    // Of two that ask at once the first by name goes on, or they would split the votes; unless the
+    // other one cannot vote in the term that this node asks for.
+    const auto floor = floors_.find(from);
+    const bool can_vote_for_this = floor == floors_.end() || floor->second < asked_term_;
+    const bool rivals = role_ == Role::asking && self_ < from && can_vote_for_this &&
+                        message.last == log_.back().version;
     if (fits) reserve_beyond(message.term);
     const bool can = message.term > floor_ && message.term <= reserved_on_disk_;
     const bool yes = fits && can && !led && !rivals;

@@ -17,10 +17,17 @@ Result<EngineState> read_state(runtime::Runtime& runtime, const EngineOptions& o
   if (text) {
     Result<EngineState> state = decode_state(*text);
     if (!state) return fail(std::move(state).error().context(options.state));
+    if (!state->node.empty() && state->node != options.node)
+      return fail(Code::invalid, options.state + ": belongs to node " + state->node + ", this is " +
+                                     options.node +
+                                     ": if its disk was copied or the node has another name now, "
+                                     "delete the file");
+    state->node = options.node;
     return state;
   }
   if (text.error().code != Code::not_found) return fail(text.error());
   EngineState state{
+      .node = options.node,
       .instance = runtime.random() | 1,
       .durable = {.reserved_term = 0, .log = {{.version = {}, .settings = options.settings}}}};
   std::ranges::sort(state.durable.log.front().settings.members);
@@ -53,6 +60,7 @@ PeerElectorate::PeerElectorate(runtime::Runtime& runtime, EngineOptions options,
                  .keyed = options_.keyed}) {
   elector_.emplace(ElectorOptions{.self = options_.node,
                                   .incarnation = sessions_.self().incarnation,
+                                  .instance = instance_,
                                   .durable = std::move(state.durable)},
                    runtime_.now(), [this] { return runtime_.random(); });
   follow_members();
@@ -69,6 +77,17 @@ void PeerElectorate::follow_members() {
       addresses_[member.name] = std::move(*at);
   }
   sessions_.set_peers(names);
+  tell_problem(options_.node, elector_->problem_of(options_.node));
+}
+
+void PeerElectorate::tell_problem(const std::string& node, const std::string& problem) {
+  std::string& told = told_[node];
+  if (told == problem) return;
+  told = problem;
+  if (problem.empty())
+    log::info("election member is listened to again", {{"member", node}});
+  else
+    log::error("election member is not listened to", {{"member", node}, {"reason", problem}});
 }
 
 void PeerElectorate::carry() {
@@ -123,8 +142,11 @@ Task<void> PeerElectorate::receive() {
       log::debug("datagram refused",
                  {{"from", datagram->from.to_string()}, {"reason", outcome.refused}});
     if (outcome.reply) queue(outcome.reply->first, std::move(outcome.reply->second));
-    if (outcome.received)
-      elector_->receive(runtime_.now(), outcome.received->from, outcome.received->message);
+    if (outcome.received) {
+      const std::string& from = outcome.received->from;
+      elector_->receive(runtime_.now(), from, outcome.received->message);
+      tell_problem(from, elector_->problem_of(from));
+    }
     settle_();
   }
 }
@@ -132,8 +154,8 @@ Task<void> PeerElectorate::receive() {
 Task<void> PeerElectorate::keep_state() {
   for (;;) {
     if (std::optional<Raft::Write> write = elector_->take_write()) {
-      std::string text =
-          encode(EngineState{.instance = instance_, .durable = std::move(write->durable)});
+      std::string text = encode(EngineState{
+          .node = options_.node, .instance = instance_, .durable = std::move(write->durable)});
       Result<> written = co_await runtime::blocking(runtime_, [this, text = std::move(text)] {
         return runtime_.files().write_atomically(options_.state, text, kStateMode);
       });

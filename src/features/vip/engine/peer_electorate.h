@@ -59,6 +59,8 @@ class PeerElectorate final : public Electorate {
                  std::unique_ptr<runtime::DatagramSocket> socket);
   void follow_members();
   void queue(const std::string& to, std::string bytes);
+  // In the log, once for each problem.
+  void tell_problem(const std::string& node, const std::string& problem);
 
   Task<void> receive();
   Task<void> send();
@@ -74,6 +76,7 @@ class PeerElectorate final : public Electorate {
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::deque<Outgoing> outgoing_;
   std::uint64_t sessions_seen_ = 0;
+  std::map<std::string, std::string> told_;  // problems of members, this node's too
   bool gone_ = false;
   std::function<void()> settle_;
   runtime::Signal to_send_, to_write_;

@@ -264,7 +264,8 @@ JsonObject VipNode::election_status() const {
     const auto peer = std::ranges::find(report_.peers, member.name, &PeerReport::name);
     JsonObject one{{"name", member.name},
                    {"address", member.address},
-                   {"alive", peer == report_.peers.end() || peer->alive}};
+                   {"alive", peer == report_.peers.end() || peer->alive},
+                   {"problem", peer == report_.peers.end() ? report_.not_believed : peer->problem}};
     if (const auto key = std::ranges::find(keys, member.name, &PeerKeyReport::peer);
         key != keys.end())
       one["tls"] = JsonObject{{"connected", key->connected},
