@@ -214,8 +214,8 @@ TEST(Elector, TheDeathOfTheLeaderDropsNoVipOfAHealthyNode) {
   }
 }
 
-// One is dead for good, and one of the others is started anew: the two must not wait for the vote of
-// the third, in a term in which the new one cannot vote.
+// One is dead for good, and one of the others is started anew: the two must not wait for the vote
+// of the third, in a term in which the new one cannot vote.
 TEST(Elector, TwoOfThreeElectAfterOneOfThemWasStartedAnew) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const char* again : {"a", "b"}) {
