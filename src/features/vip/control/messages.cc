@@ -1,5 +1,6 @@
 #include "features/vip/control/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "features/vip/lease/backends.h"
@@ -98,6 +99,40 @@ bool only_vips_differ(const Order& before, const Order& after) {
   same.lease = before.lease, same.renew = before.renew, same.margin = before.margin;
   same.drift_ppm = before.drift_ppm;
   return same == before;
+}
+
+Measure together(const Measure& one, const Measure& other) {
+  Measure both = other;
+  both.pause = std::max(one.pause, other.pause);
+  both.write = std::max(one.write, other.write);
+  for (const PeerMeasure& before : one.peers) {
+    const auto at = std::ranges::find(both.peers, before.peer, &PeerMeasure::peer);
+    if (at == both.peers.end()) {
+      both.peers.push_back(before);
+      continue;
+    }
+    at->sent += before.sent;
+    at->answered += before.answered;
+    at->total += before.total;
+    at->longest = std::max(at->longest, before.longest);
+  }
+  return both;
+}
+
+Measured measured_of(const Measure& measure) {
+  Measured all{.sounding = {.peers = {}, .longest_pause = Duration(measure.pause)},
+               .longest_write = Duration(measure.write),
+               .in_force = {.lease = Duration(measure.lease),
+                            .renew = Duration(measure.renew),
+                            .margin = Duration(measure.margin),
+                            .drift_ppm = measure.drift_ppm}};
+  for (const PeerMeasure& one : measure.peers)
+    all.sounding.peers.push_back({.peer = one.peer,
+                                  .sent = static_cast<std::uint64_t>(one.sent),
+                                  .answered = static_cast<std::uint64_t>(one.answered),
+                                  .total = Duration(one.total),
+                                  .longest = Duration(one.longest)});
+  return all;
 }
 
 Result<Wish> parse_wish(const WishOrder& order) {

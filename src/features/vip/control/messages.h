@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/resource/schema/describe.h"
+#include "features/vip/election/tuning.h"
 #include "features/vip/engine/engine.h"
 #include "foundation/base/result.h"
 
@@ -242,6 +243,46 @@ struct Report {
     v.field("passages", &Report::passages);
   }
 };
+
+// What was measured in a while (election/soundings.h); times in nanoseconds.
+struct PeerMeasure {
+  std::string peer;
+  std::int64_t sent = 0, answered = 0;
+  std::int64_t total = 0, longest = 0;  // round trips
+
+  bool operator==(const PeerMeasure&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peer", &PeerMeasure::peer);
+    v.field("sent", &PeerMeasure::sent);
+    v.field("answered", &PeerMeasure::answered);
+    v.field("totalNanoseconds", &PeerMeasure::total);
+    v.field("longestNanoseconds", &PeerMeasure::longest);
+  }
+};
+
+struct Measure {
+  std::vector<PeerMeasure> peers;
+  std::int64_t pause = 0;  // the longest
+  std::int64_t write = 0;  // the longest, of a small file that is synced
+  std::int64_t lease = 0, renew = 0, margin = 0, drift_ppm = 0;  // in force
+
+  bool operator==(const Measure&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peers", &Measure::peers);
+    v.field("longestPauseNanoseconds", &Measure::pause);
+    v.field("longestWriteNanoseconds", &Measure::write);
+    v.field("leaseNanoseconds", &Measure::lease);
+    v.field("renewNanoseconds", &Measure::renew);
+    v.field("marginNanoseconds", &Measure::margin);
+    v.field("driftPpm", &Measure::drift_ppm);
+  }
+};
+// Two measures, one after the other, as one.
+Measure together(const Measure& one, const Measure& other);
+// For propose_timing() (election/tuning.h).
+Measured measured_of(const Measure& measure);
 
 // By hand (election/wish.h).
 struct WishOrder {

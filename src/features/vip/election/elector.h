@@ -26,6 +26,7 @@
 #include "features/vip/election/placement.h"
 #include "features/vip/election/promise_book.h"
 #include "features/vip/election/raft.h"
+#include "features/vip/election/soundings.h"
 #include "features/vip/election/tenure.h"
 #include "features/vip/election/wishes.h"
 
@@ -79,6 +80,12 @@ class Elector final : public Election {
   std::vector<Participant> participants(Instant now) const override;
   // Why a member is not listened to, or of this node: why the others do not; empty: all is well.
   std::string problem_of(const std::string& member) const;
+  void measure(Instant now) override { soundings_.begin(now); }
+  std::optional<Sounding> measured(Instant now) override {
+    return soundings_.end(now, timing().renew);
+  }
+  // Somebody who is no member has spoken: it could become one.
+  void knocked(Instant now, const std::string& name);
   const Timing& timing() const override { return raft_.latest().settings.timing; }
   Raft& raft() { return raft_; }
   const Raft& raft() const { return raft_; }
@@ -148,6 +155,8 @@ class Elector final : public Election {
   std::map<Ip, Instant> own_healthy_since_;
   std::map<Ip, std::string> by_hand_;
   Wishes wishes_;
+  std::map<std::string, Instant> knocks_;
+  Soundings soundings_;
   std::vector<Claim> closing_;
   std::map<Ip, std::string> refused_;  // who was told last that the VIP is promised to another
   std::map<std::string, Peer, std::less<>> peers_;

@@ -249,6 +249,7 @@ class Decoder {
     each(bytes, [&](const ProtoReader& in) {
       if (in.field() == 1) answer.number = in.number();
       if (in.field() == 2) answer.refusal = text(in.bytes());
+      if (in.field() == 3) answer.unavailable = in.boolean();
     });
     return answer;
   }
@@ -350,6 +351,7 @@ void write(ProtoWriter& out, const NumberedWish& one) {
 void write(ProtoWriter& out, const WishAnswer& answer) {
   out.number(1, answer.number);
   out.bytes(2, answer.refusal.substr(0, kLongestText));
+  out.boolean(3, answer.unavailable);
 }
 
 }  // namespace

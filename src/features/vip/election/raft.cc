@@ -257,12 +257,9 @@ void Raft::on_ask(Instant now, const std::string& from, const RaftMessage& messa
     return send(from, {.kind = Kind::answer_vote, .term = term_, .yes = false, .floor = floor_});
   if (message.kind == Kind::ask_before_vote) {
     const bool led = role_ == Role::leader || (!leader_.empty() && hears_leader(now));
-    // Of two that ask at once the first by name goes on, or they would split the votes; unless the
-    // other one cannot vote in the term that this node asks for.
-    const auto floor = floors_.find(from);
-    const bool can_vote_for_this = floor == floors_.end() || floor->second < asked_term_;
-    const bool rivals = role_ == Role::asking && self_ < from && can_vote_for_this &&
-                        message.last == log_.back().version;
+    // Of two that ask at once the first by name goes on, or they would split the votes.
+    const bool rivals =
+        role_ == Role::asking && self_ < from && message.last == log_.back().version;
     if (fits) reserve_beyond(message.term);
     const bool can = message.term > floor_ && message.term <= reserved_on_disk_;
     const bool yes = fits && can && !led && !rivals;

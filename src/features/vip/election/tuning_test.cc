@@ -23,8 +23,8 @@ Timing proposed(const Measured& all) {
 
 // Whatever is measured: the times are accepted by the election, and outlast what was seen.
 TEST(Tuning, ProposesTimesThatAreGood) {
-  for (const Duration trip : {100us, 1ms, 7ms, 40ms, 300ms})
-    for (const Duration pause : {10us, 2ms, 60ms, 500ms})
+  for (const Duration trip : std::vector<Duration>{100us, 1ms, 7ms, 40ms, 300ms})
+    for (const Duration pause : std::vector<Duration>{10us, 2ms, 60ms, 500ms})
       for (const std::uint64_t answered : {1'000u, 990u, 800u, 400u}) {
         const Timing timing = proposed(measured(1'000, answered, trip, pause));
         EXPECT_FALSE(timing_problem(timing)) << timing_problem(timing)->reason;

@@ -141,6 +141,7 @@ Task<void> PeerElectorate::receive() {
     if (!outcome.refused.empty())
       log::debug("datagram refused",
                  {{"from", datagram->from.to_string()}, {"reason", outcome.refused}});
+    if (!outcome.knock.empty()) elector_->knocked(runtime_.now(), outcome.knock);
     if (outcome.reply) queue(outcome.reply->first, std::move(outcome.reply->second));
     if (outcome.received) {
       const std::string& from = outcome.received->from;

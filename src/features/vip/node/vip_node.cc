@@ -16,6 +16,8 @@ namespace {
 
 constexpr Duration kLookAfterGuard = 200ms;
 constexpr Duration kRetry = 100ms;
+// What ends at once, again and again, is started less and less often.
+constexpr runtime::BackOff::Limits kGuardAgain{.first = 100ms, .longest = 5s};
 constexpr Duration kOrderAgain = 2s;  // an order is told again, in case the engine is another
 constexpr Duration kTimeToEnd = 10s;  // of a guard whose agent ends: more than its engine has
 constexpr int kStateMode = 0700;
@@ -104,6 +106,12 @@ void VipNode::follow_members() {
 }
 
 void VipNode::add_pages() {
+  context_.admin_pages.add_action("/vip/measure", [this](std::string) -> Task<agent::Pages::Page> {
+    const Result<std::string> measure = co_await engine_.measure();
+    if (measure) co_return agent::Pages::Page{.body = *measure + "\n", .type = "application/json"};
+    co_return agent::Pages::Page{.status = measure.error().code == Code::unavailable ? 503 : 400,
+                                 .body = measure.error().message + "\n"};
+  });
   context_.admin_pages.add("/vip/history",
                            [this](std::string_view) { return json_page(history_.to_json()); });
   context_.admin_pages.add_action(
@@ -120,14 +128,16 @@ void VipNode::add_pages() {
 // ---- the processes
 
 Task<void> VipNode::keep_guard() {
+  runtime::BackOff back_off(kGuardAgain);
   for (;;) {
     Result<GuardHandle> guard = start_guard_(plan_.state_dir);
     if (!guard) {
       problem_ = "the guard cannot be started: " + guard.error().message;
       log::error("guard of virtual IPs not started", {{"error", guard.error().to_string()}});
-      if (!co_await runtime::sleep(runtime_, 1s)) co_return;
+      if (!co_await back_off.pause(runtime_)) co_return;
       continue;
     }
+    const Instant started = runtime_.now();
     metrics_.guard_starts.add();
     Result<> alive;
     while (alive && !guard->ended()) alive = co_await runtime::sleep(runtime_, kLookAfterGuard);
@@ -137,7 +147,9 @@ Task<void> VipNode::keep_guard() {
       co_return;
     }
     log::error("guard of virtual IPs has ended: it is started again");
-    if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
+    problem_ = "the guard has ended: see the agent's log";
+    back_off.held(runtime_.now() - started);
+    if (!co_await back_off.pause(runtime_)) co_return;
   }
 }
 
@@ -316,6 +328,7 @@ Result<agent::Explanation> VipNode::why(std::string_view, std::string_view objec
     if (gate.state != HealthGate::State::well)
       sick.push_back(gate.name + (gate.problem.empty() ? "" : ": " + gate.problem));
   VipFacts facts{.node = plan_.node,
+                 .backend = backend_name(plan_.election.backend),
                  .engine_runs = engine_answers_ && report_.incarnation != 0,
                  .engine_problem = report_.problem.empty() ? problem_ : report_.problem,
                  .vip = {},

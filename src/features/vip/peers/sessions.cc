@@ -53,7 +53,12 @@ std::optional<Hello> parse_hello(std::string_view body) {
 }
 
 Sessions::Outcome refuse(std::string why) {
-  return {.received = {}, .reply = {}, .refused = std::move(why)};
+  return {.received = {}, .reply = {}, .refused = std::move(why), .knock = {}};
+}
+
+Sessions::Outcome knock_of(std::string name) {
+  return {
+      .received = {}, .reply = {}, .refused = "of one that is no member", .knock = std::move(name)};
 }
 
 }  // namespace
@@ -176,7 +181,6 @@ Sessions::Outcome Sessions::take_hello(std::string_view datagram) {
   const std::optional<Hello> hello = parse_hello(body);
   if (!hello) return refuse("a greeting that is broken");
   Peer* const from = member(hello->from);
-  if (!from) return refuse("a greeting of one that is no member");
   const std::string* secret = secret_of(hello->from);
   if (!secret) return refuse("a greeting of " + hello->from + ", with which there is no key");
   const std::string right = signature(*secret, body);
@@ -184,6 +188,7 @@ Sessions::Outcome Sessions::take_hello(std::string_view datagram) {
     return refuse(options_.keyed ? "a greeting that is not signed with the key of " + hello->from
                                  : "a greeting that is not signed with this election's secret");
   if (hello->to != options_.self.node) return refuse("a greeting for node " + hello->to);
+  if (!from) return knock_of(hello->from);
   Peer& peer = *from;
   if (std::ranges::find(peer.ended, hello->incarnation) != peer.ended.end())
     return refuse("a greeting of an engine of " + hello->from +
@@ -226,7 +231,6 @@ void Sessions::take_into_use(Peer& peer, std::size_t other) {
 
 Sessions::Outcome Sessions::take_sealed(std::string_view datagram) {
   for (auto& [name, peer] : peers_) {
-    if (!peer.member) continue;
     const bool in_use = peer.current && peer.current->seal.names(datagram);
     const auto other = std::ranges::find_if(
         peer.others, [&](const Session& session) { return session.seal.names(datagram); });
@@ -234,6 +238,7 @@ Sessions::Outcome Sessions::take_sealed(std::string_view datagram) {
     Session& session = in_use ? *peer.current : *other;
     const Result<std::string> message = session.seal.open(datagram);
     if (!message) return refuse(name + ": " + message.error().message);
+    if (!peer.member) return knock_of(name);
     if (!in_use && (!peer.current || session.number > peer.current->number))
       take_into_use(peer, static_cast<std::size_t>(other - peer.others.begin()));
     return opened(name, *message);
@@ -249,14 +254,14 @@ Sessions::Outcome Sessions::take_plain(std::string_view datagram) {
     if (reader.field() == 2) bytes = reader.bytes();
   }
   if (!reader.ok()) return refuse("not a datagram of an election peer");
-  if (!member(from)) return refuse("a datagram of one that is no member");
+  if (!member(from)) return knock_of(std::string(from.substr(0, kLongestName)));
   return opened(std::string(from), bytes);
 }
 
 Sessions::Outcome Sessions::opened(const std::string& from, std::string_view bytes) {
   Result<Message> message = decode_message(bytes);
   if (!message) return refuse(from + ": " + message.error().message);
-  return {.received = Received{from, std::move(*message)}, .reply = {}, .refused = {}};
+  return {.received = Received{from, std::move(*message)}, .reply = {}, .refused = {}, .knock = {}};
 }
 
 }  // namespace fairlead::vip

@@ -48,6 +48,7 @@ class Sessions {
     std::optional<Received> received;
     std::optional<std::pair<std::string, std::string>> reply;  // to whom, bytes
     std::string refused;                                       // why it was not taken
+    std::string knock;  // somebody who could be a member, and is none, has spoken: its name
   };
 
   explicit Sessions(Options options) : options_(std::move(options)) {}

@@ -205,7 +205,9 @@ TEST(Sessions, StrangersAreRefused) {
   EXPECT_EQ(b.refused, "a greeting that is not signed with this election's secret");
   End stranger("x", 3);
   carry(stranger, b, stranger.sessions.send("b", {}));
-  EXPECT_EQ(b.refused, "a greeting of one that is no member");
+  EXPECT_EQ(b.refused, "of one that is no member");
+  EXPECT_EQ(b.sessions.receive(stranger.sessions.send("b", {})).knock, "x")
+      << "it could become one";
   End plain("a", 4, std::nullopt);
   carry(plain, b, plain.sessions.send("b", beat(1)));
   EXPECT_EQ(b.refused, "a datagram without a seal, but this node has a secret");
