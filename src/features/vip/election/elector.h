@@ -73,6 +73,7 @@ class Elector final : public Election {
   std::uint64_t incarnation() const override { return incarnation_; }
   const std::map<Ip, Row>& table() const override { return table_; }
   std::string assigner() const override { return raft_.leader(); }
+  PlacementView view(Instant now) const override;
   std::uint64_t term() const override { return raft_.term(); }
   std::vector<Participant> participants(Instant now) const override;
   const Timing& timing() const override { return raft_.latest().settings.timing; }
@@ -109,7 +110,6 @@ class Elector final : public Election {
   std::optional<WishAnswer> grant(Instant now, const NumberedWish& wish);
   Result<> move(Instant now, const Ip& vip, const std::string& to);
   Result<> change_members(Instant now, const Wish& wish);
-  PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
 
   std::string self_;
