@@ -442,7 +442,7 @@ TEST(VipConfig, FromTheApi) {
     EXPECT_NE(problem_of(file + more + "\n").find(problem), std::string::npos)
         << problem_of(file + more + "\n");
   EXPECT_NE(problem_of("election: {listen: '10.0.0.1:10000'}\nvirtualIPsFromAPI: {}\n")
-                .find("virtualIPsFromAPI: needs an API"),
+                .find("virtualIPsFromAPI: Forbidden: needs an API"),
             std::string::npos);
   EXPECT_NE(problem_of("election: {listen: '10.0.0.1:10000', witness: true}\nkubeconfig: /k\n"
                        "virtualIPsFromAPI: {}\n")
