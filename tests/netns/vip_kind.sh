@@ -30,7 +30,7 @@ serve() {
 k() { in_ns sw kubectl --kubeconfig "$WORK/server/admin.kubeconfig" "$@"; }
 serve
 for host in "${HOSTS[@]}"; do
-  token=$("$FAIRLEAD" server token create --data "$WORK/server")
+  token=$(in_ns sw "$FAIRLEAD" server token create --data "$WORK/server")
   in_ns "$host" "$FAIRLEAD" join --server "$API" --token "$token" --node "$host" --data "$WORK/join-$host" >/dev/null
   start_agent "$host"
 done

@@ -27,7 +27,7 @@ client::ReflectorOptions watched() {
 }  // namespace
 
 ApiVipList::ApiVipList(runtime::Runtime& runtime, client::RestClient& client, std::string path,
-                       std::function<void()> changed)
+                       Changed changed)
     : runtime_(runtime),
       path_(std::move(path)),
       changed_(std::move(changed)),
@@ -45,7 +45,6 @@ void ApiVipList::read() {
     return;
   }
   for (const Json& one : *all) (void)take(one);
-  stale_ = false;
   if (!vips_.empty())
     log::info("VirtualIPs of the last run, until the API says more", {{"count", vips_.size()}});
 }
@@ -81,31 +80,30 @@ bool ApiVipList::take(const Json& object) {
     return false;
   }
   ApiVip& known = vips_[vip->name];
-  if (known.uid != vip->uid || known.generation != vip->generation) stale_ = true;
+  const bool news = known.uid != vip->uid || known.generation != vip->generation;
   known = std::move(*vip);
-  return true;
+  return news;
 }
 
 void ApiVipList::replace(std::vector<Json> objects, const std::string&) {
   vips_.clear();
   for (const Json& object : objects) (void)take(object);
-  stale_ = true;
-  tell();
+  tell(News::specs);
 }
 
-void ApiVipList::put(const Json& object) {
-  if (take(object)) tell();
-}
+void ApiVipList::put(const Json& object) { tell(take(object) ? News::specs : News::statuses); }
 
 void ApiVipList::erase(const Json& last_state) {
   if (vips_.erase(std::string(wire::find_string(last_state, "metadata.name"))) == 0) return;
-  stale_ = true;
-  tell();
+  tell(News::specs);
 }
 
-void ApiVipList::tell() {
-  if (stale_) to_save_.notify();
-  changed_();
+void ApiVipList::tell(News news) {
+  if (news == News::specs) {
+    stale_ = true;
+    to_save_.notify();
+  }
+  changed_(news);
 }
 
 std::string ApiVipList::text() const {

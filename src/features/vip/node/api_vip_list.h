@@ -16,10 +16,11 @@ namespace fairlead::vip {
 
 class ApiVipList final : client::ObjectSink {
  public:
-  // Reads what the file at `path` has; one that cannot be read is as good as none. `changed` is
-  // called when a spec came, changed or went, and when a status did.
+  enum class News { specs, statuses };  // specs: one came, changed or went
+  using Changed = std::function<void(News news)>;
+  // Reads what the file at `path` has; one that cannot be read is as good as none.
   ApiVipList(runtime::Runtime& runtime, client::RestClient& client, std::string path,
-             std::function<void()> changed);
+             Changed changed);
 
   // Until cancelled.
   Task<void> run();
@@ -37,15 +38,16 @@ class ApiVipList final : client::ObjectSink {
   void put(const Json& object) override;
   void erase(const Json& last_state) override;
 
+  // Whether its spec is news.
   bool take(const Json& object);
   void read();
   std::string text() const;
-  void tell();
+  void tell(News news);
   Task<void> keep_on_disk();
 
   runtime::Runtime& runtime_;
   std::string path_;
-  std::function<void()> changed_;
+  Changed changed_;
   std::map<std::string, ApiVip> vips_;  // by name
   bool stale_ = false;                  // the file
   runtime::Signal to_save_;

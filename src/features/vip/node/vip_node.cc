@@ -67,9 +67,9 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
              }),
       notifier_({runtime_, context.processes, context.metrics}, plan_.node) {
   if (context.api && file_.from_api) {
-    api_vips_ =
-        std::make_unique<ApiVipList>(runtime_, context.api->client,
-                                     file_.state_dir + "/virtualips.json", [this] { plan_anew(); });
+    api_vips_ = std::make_unique<ApiVipList>(runtime_, context.api->client,
+                                             file_.state_dir + "/virtualips.json",
+                                             [this](ApiVipList::News news) { follow_api(news); });
     status_writer_ = std::make_unique<VipStatusWriter>(
         runtime_, context.api->client, *api_vips_, context.metrics,
         [this](const ApiVip& vip) { return status_facts(vip); });
@@ -104,6 +104,13 @@ void VipNode::plan_anew() {
   notifier_.follow(plan_.vips);
   order_changed_.notify();
   look_at_status();
+}
+
+void VipNode::follow_api(ApiVipList::News news) {
+  if (news == ApiVipList::News::specs)
+    plan_anew();
+  else
+    look_at_status();
 }
 
 void VipNode::look_at_status() {

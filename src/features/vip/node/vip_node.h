@@ -67,6 +67,7 @@ class VipNode final : public agent::NodeFeature {
   void passed(const Passage& passage);
   void tell_notifier();
   void plan_anew();
+  void follow_api(ApiVipList::News news);
   void look_at_status();
   StatusFacts status_facts(const ApiVip& vip) const;
   std::vector<std::string> sick_gates(const Ip& vip) const;
