@@ -7,7 +7,7 @@
 # In a network namespace of its own: one of the agents holds a virtual IP there.
 if [ -z "${OBSERVED:-}" ]; then
   [ "$(id -u)" -eq 0 ] && own=() || own=(--map-root-user)
-  OBSERVED=1 exec unshare "${own[@]}" --net "$0" "$@"
+  OBSERVED=1 exec unshare "${own[@]}" --net bash "$0" "$@"
 fi
 . "$(dirname "$0")/../lib.sh"
 ip link set lo up

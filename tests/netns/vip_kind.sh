@@ -22,7 +22,7 @@ lab_up
 in_ns sw ip addr add 10.0.0.200/24 dev br0
 
 serve() {
-  in_ns sw "$FAIRLEAD" server --data "$WORK/server" --listen "$API" >"$WORK/server.out" 2>"$WORK/server.err" &
+  ip netns exec "$ns-sw" "$FAIRLEAD" server --data "$WORK/server" --listen "$API" >"$WORK/server.out" 2>"$WORK/server.err" &
   SERVER_PID=$!
   STARTED+=("$SERVER_PID")
   wait_until 30 "server" grep -q ready "$WORK/server.out"
@@ -107,6 +107,7 @@ wait_until 30 "the first one again" well "$first"
 # --- without the server
 kill -TERM "$SERVER_PID"
 wait "$SERVER_PID" || true
+refuse "there is no server" 'refused' k get virtualips
 check "it stays" one_holder "$FRONT"
 second=$(holder "$FRONT")
 first=$second
