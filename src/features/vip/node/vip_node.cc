@@ -43,12 +43,13 @@ Result<std::unique_ptr<VipNode>> VipNode::open(const agent::NodeContext& context
   if (Result<> made = files.make_directories(plan.state_dir, kStateMode); !made)
     return fail(std::move(made).error().context("state " + plan.state_dir));
   FL_TRY(std::string secret, read_secret(files, plan.election.secret_file));
-  return std::unique_ptr<VipNode>(
-      new VipNode(context, std::move(plan), std::move(secret), std::move(start_guard)));
+  FL_TRY(Passwords passwords, Routes::read_passwords(files, plan));
+  return std::unique_ptr<VipNode>(new VipNode(context, std::move(plan), std::move(secret),
+                                              std::move(passwords), std::move(start_guard)));
 }
 
 VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
-                 StartGuard start_guard)
+                 Passwords passwords, StartGuard start_guard)
     : context_(context),
       runtime_(context.runtime),
       plan_(std::move(plan)),
@@ -57,11 +58,15 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
       engine_(runtime_, plan_.state_dir),
       history_(runtime_.files(), plan_.state_dir + "/history.json"),
       metrics_(context.metrics, [this]() -> const Report& { return report_; }),
+      routes_({runtime_, context.processes, context.metrics}, plan_.state_dir,
+              [this] { order_changed_.notify(); }),
       gates_({runtime_, context.processes, context.metrics},
-             [this](const Ip&, bool) { order_changed_.notify(); }),
+             [this](const Ip& vip, bool healthy) {
+               routes_.set_healthy(vip, healthy);
+               order_changed_.notify();
+             }),
       notifier_({runtime_, context.processes, context.metrics}, plan_.node) {
-  gates_.follow(plan_.vips);
-  notifier_.follow(plan_.vips);
+  follow_plan(std::move(passwords));
   add_pages();
   for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
 }
@@ -70,13 +75,21 @@ Result<> VipNode::follow(VipPlan plan) {
   if (plan.state_dir != plan_.state_dir)
     return fail(Code::unsupported, "another state folder needs a new start of the agent");
   FL_TRY(std::string secret, read_secret(runtime_.files(), plan.election.secret_file));
+  FL_TRY(Passwords passwords, Routes::read_passwords(runtime_.files(), plan));
   FL_CHECKED(name_node(plan, plan_.node));
   plan_ = std::move(plan);
   secret_ = std::move(secret);
-  gates_.follow(plan_.vips);
-  notifier_.follow(plan_.vips);
+  follow_plan(std::move(passwords));
   order_changed_.notify();
   return {};
+}
+
+void VipNode::follow_plan(Passwords passwords) {
+  routes_.follow(plan_, std::move(passwords));
+  gates_.follow(plan_.vips);
+  for (const VipEntry& entry : plan_.vips)
+    routes_.set_healthy(entry.vip.address, gates_.healthy(entry.vip.address));
+  notifier_.follow(plan_.vips);
 }
 
 void VipNode::add_pages() {
@@ -120,7 +133,8 @@ Task<void> VipNode::keep_guard() {
 Order VipNode::current_order() const {
   std::map<Ip, bool> healthy;
   for (const VipEntry& entry : plan_.vips)
-    healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
+    healthy[entry.vip.address] =
+        gates_.healthy(entry.vip.address) && routes_.obstacle(entry.vip.address).empty();
   return order_of(plan_, secret_, healthy);
 }
 
@@ -159,7 +173,9 @@ Task<void> VipNode::follow_reports() {
       take_report(std::move(*report));
       if (!co_await runtime::sleep(runtime_, Duration::zero())) co_return;
     } else {
-      if (report_.incarnation != 0) take_report({.problem = "the engine does not answer"});
+      const bool ended = report_.incarnation != 0;
+      if (ended) take_report({.problem = "the engine does not answer"});
+      if (ended) co_await routes_.withdraw_held();
       if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
     }
     if (answered != engine_answers_) {
@@ -202,6 +218,7 @@ Task<void> VipNode::run() {
   scope.spawn(keep_guard());
   scope.spawn(keep_order());
   scope.spawn(follow_reports());
+  scope.spawn(routes_.run());
   scope.spawn(gates_.run());
   scope.spawn(notifier_.run());
   co_await scope.join();
@@ -263,21 +280,58 @@ JsonObject VipNode::status() const {
                               {"since", vip.since},
                               {"healthy", vip.healthy && vip.problem.empty()},
                               {"problem", vip.problem}});
-  return {{"election", election_status()}, {"virtualIPs", std::move(vips)}};
+  for (const VipEntry& entry : plan_.vips)
+    if (!entry.elected()) vips.push_back(unelected_status(entry));
+  JsonObject all{{"election", election_status()}, {"virtualIPs", std::move(vips)}};
+  if (JsonObject bgp = routes_.status(); !bgp.empty()) all["bgp"] = std::move(bgp);
+  return all;
+}
+
+// Says what this node knows, and no more: nobody else is asked.
+JsonObject VipNode::unelected_status(const VipEntry& entry) const {
+  const Ip& vip = entry.vip.address;
+  const bool external = entry.announce == Announce::external;
+  JsonObject status{{"address", vip.to_string()},
+                    {"interface", entry.vip.interface},
+                    {"announce", announce_name(entry.announce)},
+                    {"anycast", entry.anycast},
+                    {"here", !external && routes_.announces(vip)},
+                    {"healthy", gates_.healthy(vip)},
+                    {"problem", routes_.error(vip)}};
+  if (external) status["checked"] = kExternalChecked;
+  return status;
+}
+
+const VipEntry* VipNode::entry_of(const Ip& vip) const {
+  const auto at =
+      std::ranges::find_if(plan_.vips, [&](const VipEntry& one) { return one.vip.address == vip; });
+  return at == plan_.vips.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> VipNode::sick_gates(const Ip& vip) const {
+  std::vector<std::string> sick;
+  for (const GateReport& gate : gates_.reports(vip))
+    if (gate.state != HealthGate::State::well)
+      sick.push_back(gate.name + (gate.problem.empty() ? "" : ": " + gate.problem));
+  return sick;
 }
 
 Result<agent::Explanation> VipNode::why(std::string_view, std::string_view object) const {
   const auto address = Ip::parse(object);
   if (!address) return fail(Code::invalid, "must be an address: " + address.error().message);
   const VipReport* vip = report_of(*address);
-  const bool configured = std::ranges::any_of(
-      plan_.vips, [&](const VipEntry& one) { return one.vip.address == *address; });
-  if (!vip && !configured)
+  const VipEntry* entry = entry_of(*address);
+  if (!vip && !entry)
     return fail(Code::not_found, address->to_string() + " is no virtual IP that this node knows");
-  std::vector<std::string> sick;
-  for (const GateReport& gate : gates_.reports(*address))
-    if (gate.state != HealthGate::State::well)
-      sick.push_back(gate.name + (gate.problem.empty() ? "" : ": " + gate.problem));
+  std::vector<std::string> sick = sick_gates(*address);
+  if (entry && !entry->elected())
+    return explain_unelected({.node = plan_.node,
+                              .entry = *entry,
+                              .announced = routes_.announces(*address),
+                              .problem = routes_.error(*address),
+                              .sick_gates = std::move(sick)});
+  if (const std::string obstacle = routes_.obstacle(*address); !obstacle.empty())
+    sick.push_back(obstacle);
   VipFacts facts{.node = plan_.node,
                  .engine_runs = engine_answers_ && report_.incarnation != 0,
                  .engine_problem = report_.problem.empty() ? problem_ : report_.problem,

@@ -4,6 +4,7 @@
 //
 //   file → VipPlan ┐
 //   Gates ─────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//                  └→ Routes: BGP, and virtual IPs that nobody is elected for
 //
 // Stopping the agent gives this node's VIPs up in order: the others take them within the margin.
 #pragma once
@@ -22,6 +23,7 @@
 #include "features/vip/guard/guard_handle.h"
 #include "features/vip/node/vip_history.h"
 #include "features/vip/node/vip_metrics.h"
+#include "features/vip/routes/routes.h"
 #include "node/agent/node_feature.h"
 
 namespace fairlead::vip {
@@ -35,7 +37,7 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, or the secret cannot be read.
+  // another, or the secret or a password cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -48,8 +50,10 @@ class VipNode final : public agent::NodeFeature {
   Result<agent::Explanation> why(std::string_view kind, std::string_view object) const override;
 
  private:
-  VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
+  using Passwords = std::map<Ip, std::string>;  // of BGP's neighbors
+  VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret, Passwords passwords,
           StartGuard start_guard);
+  void follow_plan(Passwords passwords);
   void add_pages();
   Task<void> keep_guard();
   Task<void> keep_order();
@@ -60,6 +64,9 @@ class VipNode final : public agent::NodeFeature {
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
+  JsonObject unelected_status(const VipEntry& entry) const;
+  std::vector<std::string> sick_gates(const Ip& vip) const;
+  const VipEntry* entry_of(const Ip& vip) const;
 
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
@@ -76,6 +83,7 @@ class VipNode final : public agent::NodeFeature {
   runtime::Signal order_changed_;
   std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
+  Routes routes_;
   Gates gates_;
   Notifier notifier_;
 };
