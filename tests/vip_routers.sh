@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # ns is vip_lab.sh's
 # A lab for virtual IPs that routers lead to: that of vip_lab.sh with a router at 10.0.0.254 and fd00::fe, and a far client behind
 # it at 10.50.0.2 and fd50::2. Source it after vip_lab.sh; call routed_lab_up.
 # shellcheck disable=SC2034  # for the scripts

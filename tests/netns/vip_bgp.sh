@@ -114,6 +114,7 @@ for ROUTER in $ROUTERS; do
   "router_$ROUTER"
   settle
   for host in "${HOSTS[@]}"; do wait_until 30 "sessions of $host with BFD" session_up "$host"; done
+  equal "who may read BIRD's configuration" "$(stat -c %a "$WORK/state-a" "$WORK/state-a/bird.conf" | paste -sd ' ')" "700 600"
   first=$(holder "$VIP")
   wait_until 10 "answer of $VIP at $first" answers "$VIP" "$first"
   wait_until 10 "answer of $VIP6 at $first" answers "$VIP6" "$first"

@@ -74,11 +74,9 @@ void check_neighbor(const std::string& path, const BgpNeighborSettings& settings
                        .bfd = settings.bfd.value_or(true)};
   if (!neighbor.password_file.empty() && !neighbor.password_file.starts_with('/'))
     refuse(errors, path + ".passwordFile", neighbor.password_file, "must be an absolute path");
-  const std::optional<Ip> address =
-      own_address(path + ".address", settings.address, plan, errors);
+  const std::optional<Ip> address = own_address(path + ".address", settings.address, plan, errors);
   if (!settings.source_address.empty())
-    neighbor.source =
-        own_address(path + ".sourceAddress", settings.source_address, plan, errors);
+    neighbor.source = own_address(path + ".sourceAddress", settings.source_address, plan, errors);
   if (!address) return;
   neighbor.address = *address;
   if (neighbor.source && neighbor.source->is_v4() != address->is_v4())

@@ -307,7 +307,7 @@ TEST(VipConfig, Refuses) {
       {vip("address: 10.0.0.75, interface: abcdefghijklmnop"),
        "f:4:24: virtualIPs[0].interface: is not the name of an interface"},
       {vip("address: 10.0.0.75, interface: e, announce: rip"),
-       "f:4:38: virtualIPs[0].mode: Unsupporte"},
+       "f:4:38: virtualIPs[0].announce: Unsupporte"},
       {vip("address: 10.0.0.75, interface: e, priority: 0"),
        "f:4:38: virtualIPs[0].priority: must"},
       {vip("address: 10.0.0.75, interface: e, preemptDelay: 2h"),

@@ -81,9 +81,9 @@ enum class Announce {
 struct BgpNeighbor {
   Ip address;
   std::uint32_t as = 0;
-  std::string password_file;     // TCP MD5; empty: none
-  std::optional<Ip> source;      // of the session on this host; nothing: as the route there has it
-  int multihop = 0;              // routers in between, and this one; 0: it is on-link
+  std::string password_file;  // TCP MD5; empty: none
+  std::optional<Ip> source;   // of the session on this host; nothing: as the route there has it
+  int multihop = 0;           // routers in between, and this one; 0: it is on-link
   bool bfd = true;
   bool operator==(const BgpNeighbor&) const = default;
 };
@@ -104,7 +104,7 @@ struct BgpConfig {
 struct VipEntry {
   VipConfig vip;
   Announce announce = Announce::l2;
-  bool anycast = false;             // every healthy node announces it: no election
+  bool anycast = false;  // every healthy node announces it: no election
   // One node holds it at a time. Others are not of the engine's concern.
   bool elected() const { return !anycast && announce != Announce::external; }
   std::vector<GateConfig> gates;    // all of them must be well

@@ -55,15 +55,20 @@ Message address_message(const HostAddress& address, int type, int flags) {
   return message;
 }
 
-Message addition(const HostAddress& address, int flags, std::uint8_t protocol,
-                 std::uint32_t seconds) {
-  Message message = address_message(address, RTM_NEWADDR, NLM_F_CREATE | flags);
+struct Manner {
+  int message_flags = 0;
+  std::uint32_t address_flags = 0;
+  std::uint8_t protocol = 0;
+  std::uint32_t seconds = kForever;
+};
+Message addition(const HostAddress& address, const Manner& manner) {
+  Message message = address_message(address, RTM_NEWADDR, NLM_F_CREATE | manner.message_flags);
   ifa_cacheinfo times{};
   times.ifa_prefered = 0;
-  times.ifa_valid = seconds;
+  times.ifa_valid = manner.seconds;
   nla_put(message.get(), IFA_CACHEINFO, sizeof(times), &times);
-  nla_put_u32(message.get(), IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
-  nla_put_u8(message.get(), IFA_PROTO, protocol);
+  nla_put_u32(message.get(), IFA_FLAGS, IFA_F_NODAD | manner.address_flags);
+  nla_put_u8(message.get(), IFA_PROTO, manner.protocol);
   return message;
 }
 
@@ -135,8 +140,11 @@ Result<HostState> RouteSocket::observe() {
 Result<> RouteSocket::apply(const AddressChange& change) {
   const bool add = change.kind == AddressChange::Kind::add;
   const std::string what = std::string(add ? "add " : "remove ") + text_of(change.address);
-  Message message = add ? addition(change.address, NLM_F_EXCL, kAddressProtocol, kForever)
-                        : address_message(change.address, RTM_DELADDR, 0);
+  const Manner manner{.message_flags = NLM_F_EXCL,
+                      .address_flags = IFA_F_NOPREFIXROUTE,
+                      .protocol = kAddressProtocol};
+  Message message =
+      add ? addition(change.address, manner) : address_message(change.address, RTM_DELADDR, 0);
   const int error = nl_send_sync(socket_, message.release());  // frees it
   if (error == 0) return {};
   Error failed = netlink_error(error, what);
@@ -145,8 +153,10 @@ Result<> RouteSocket::apply(const AddressChange& change) {
 }
 
 Result<> RouteSocket::lend(const Loan& loan, bool again) {
-  Message message = addition(loan.address, again ? NLM_F_REPLACE : NLM_F_EXCL, loan.protocol,
-                             loan.seconds);
+  // With its connected route, which is what routing daemons announce.
+  Message message = addition(loan.address, {.message_flags = again ? NLM_F_REPLACE : NLM_F_EXCL,
+                                            .protocol = loan.protocol,
+                                            .seconds = loan.seconds});
   const int error = nl_send_sync(socket_, message.release());  // frees it
   if (error == 0) return {};
   return fail(netlink_error(error, (again ? "renew " : "add ") + text_of(loan.address)));

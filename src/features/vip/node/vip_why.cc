@@ -129,8 +129,8 @@ agent::Explanation explain_unelected(const UnelectedFacts& facts) {
     told.notes.push_back(std::string("what was checked: ") + kExternalChecked);
   } else {
     told.wanted = "every healthy node announces it (anycast): nobody is elected";
-    told.actual = facts.announced ? "announced by this node, on " + facts.entry.vip.interface
-                                  : "not announced by this node";
+    told.actual =
+        facts.announced ? "announced by this node, on " + facts.entry.vip.interface : "not announced by this node";
     told.notes.push_back("what other nodes do is not known here");
   }
   for (const std::string& gate : facts.sick_gates)

@@ -146,8 +146,7 @@ Task<void> Bird::keep_config() {
 
 void Bird::log_errors(std::string_view text) {
   partial_ += text;
-  for (std::size_t end = partial_.find('\n'); end != std::string::npos;
-       end = partial_.find('\n')) {
+  for (std::size_t end = partial_.find('\n'); end != std::string::npos; end = partial_.find('\n')) {
     log::info("BIRD", {{"message", partial_.substr(0, std::min(end, kLongestLine))}});
     partial_.erase(0, end + 1);
   }
@@ -160,11 +159,10 @@ Task<void> Bird::keep_process() {
     while (!accepted_)
       if (!co_await accepted_changed_.wait()) co_return;
     const Instant began = runtime_.now();
-    runtime::Command command{
-        .arguments = {accepted_->plan.bgp.bird, "-f", "-c", path("bird.conf"), "-s",
-                      path("bird.sock")},
-        .time_limit = kRunsOn,
-        .on_errors = [this](std::string_view text) { log_errors(text); }};
+    runtime::Command command{.arguments = {accepted_->plan.bgp.bird, "-f", "-c", path("bird.conf"),
+                                           "-s", path("bird.sock")},
+                             .time_limit = kRunsOn,
+                             .on_errors = [this](std::string_view text) { log_errors(text); }};
     running_ = true;
     ++starts_;
     const Result<runtime::ProcessEnd> end = co_await processes_->run(std::move(command));

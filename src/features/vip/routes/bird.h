@@ -26,8 +26,8 @@ class Bird {
   struct Session {
     Ip neighbor;
     bool established = false;
-    std::string state;         // as BIRD has it
-    std::optional<bool> bfd;   // nothing: the session is not watched by it
+    std::string state;        // as BIRD has it
+    std::optional<bool> bfd;  // nothing: the session is not watched by it
     bool operator==(const Session&) const = default;
   };
 

@@ -39,14 +39,12 @@ std::string session_text(const BirdPlan& plan, std::size_t index) {
   const BgpNeighbor& neighbor = bgp.neighbors[index];
   const bool v4 = neighbor.address.is_v4();
   std::string text = fmt::format("protocol bgp {} {{\n", session_name(index));
-  text += neighbor.source
-              ? fmt::format("  local {} as {};\n", neighbor.source->to_string(), bgp.as)
-              : fmt::format("  local as {};\n", bgp.as);
+  text += neighbor.source ? fmt::format("  local {} as {};\n", neighbor.source->to_string(), bgp.as)
+                          : fmt::format("  local as {};\n", bgp.as);
   text += fmt::format("  neighbor {} as {};\n", neighbor.address.to_string(), neighbor.as);
   text += neighbor.multihop > 0 ? fmt::format("  multihop {};\n", neighbor.multihop)
                                 : std::string("  direct;\n");
-  if (const auto password = plan.passwords.find(neighbor.address);
-      password != plan.passwords.end())
+  if (const auto password = plan.passwords.find(neighbor.address); password != plan.passwords.end())
     text += fmt::format("  password \"{}\";\n", password->second);
   if (neighbor.bfd) text += "  bfd on;\n";
   text += fmt::format("  hold time {};\n  keepalive time {};\n", seconds(bgp.hold),
@@ -55,8 +53,9 @@ std::string session_text(const BirdPlan& plan, std::size_t index) {
                       seconds(bgp.connect_retry));
   text += "  error wait time 1, 10;\n";
   text += "  graceful restart off;\n  long lived graceful restart off;\n";
-  text += fmt::format("  {} {{\n    import none;\n    export filter {};\n    next hop self;\n  }};\n",
-                      v4 ? "ipv4" : "ipv6", v4 ? "vips4" : "vips6");
+  text +=
+      fmt::format("  {} {{\n    import none;\n    export filter {};\n    next hop self;\n  }};\n",
+                  v4 ? "ipv4" : "ipv6", v4 ? "vips4" : "vips6");
   return text + "}\n";
 }
 
@@ -86,8 +85,8 @@ std::string bird_config(const BirdPlan& plan) {
 }
 
 Result<> check_password(std::string_view password) {
-  const bool printable = std::ranges::all_of(
-      password, [](char c) { return c >= ' ' && c < 0x7f && c != '"'; });
+  const bool printable =
+      std::ranges::all_of(password, [](char c) { return c >= ' ' && c < 0x7f && c != '"'; });
   if (password.empty() || password.size() > kLongestPassword || !printable)
     return fail(Code::invalid, fmt::format("must have one line of 1 to {} ASCII characters other "
                                            "than quotation marks",

@@ -61,8 +61,8 @@ class ExpiringAddresses {
   runtime::Runtime& runtime_;
   std::uint8_t protocol_;
   std::shared_ptr<RouteSocket> socket_;
-  std::map<Ip, std::string> wanted_;         // → interface
-  std::map<Ip, std::string> lent_;           // that are there, or may be
+  std::map<Ip, std::string> wanted_;  // → interface
+  std::map<Ip, std::string> lent_;    // that are there, or may be
   std::map<Ip, std::string> errors_;
   bool busy_ = false;
   bool due_ = false;  // something is wanted otherwise than it was done

@@ -23,8 +23,7 @@ Result<> check_routed(const HostState& host, const Ip& vip, const std::string& i
 
 Result<std::unique_ptr<RoutedInterfaces>> RoutedInterfaces::open(runtime::EpollRuntime& runtime,
                                                                  KernelFence* fence) {
-  FL_TRY(std::unique_ptr<HostInterfaces> wire,
-         HostInterfaces::open(runtime, fence, HostOptions{}));
+  FL_TRY(std::unique_ptr<HostInterfaces> wire, HostInterfaces::open(runtime, fence, HostOptions{}));
   FL_TRY(std::unique_ptr<ExpiringAddresses> addresses,
          ExpiringAddresses::open(runtime, kHeldRouteProtocol));
   return std::unique_ptr<RoutedInterfaces>(

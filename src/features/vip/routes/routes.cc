@@ -44,25 +44,22 @@ Routes::Routes(Parts parts, std::string state, std::function<void()> changed)
 }
 
 void Routes::add_metrics() {
-  parts_.metrics.gauges_of("fairlead_vip_bgp_session_up",
-                           "1 while the BGP session with this neighbor is established.",
-                           {"neighbor"}, [this] {
-                             metrics::Registry::Readings readings;
-                             for (const Bird::Session& one : bird_.sessions())
-                               readings.push_back(
-                                   {{one.neighbor.to_string()}, one.established ? 1.0 : 0.0});
-                             return readings;
-                           });
-  parts_.metrics.gauges_of("fairlead_vip_bfd_session_up",
-                           "1 while BFD sees this neighbor, of those that it watches.",
-                           {"neighbor"}, [this] {
-                             metrics::Registry::Readings readings;
-                             for (const Bird::Session& one : bird_.sessions())
-                               if (one.bfd)
-                                 readings.push_back(
-                                     {{one.neighbor.to_string()}, *one.bfd ? 1.0 : 0.0});
-                             return readings;
-                           });
+  parts_.metrics.gauges_of(
+      "fairlead_vip_bgp_session_up", "1 while the BGP session with this neighbor is established.",
+      {"neighbor"}, [this] {
+        metrics::Registry::Readings readings;
+        for (const Bird::Session& one : bird_.sessions())
+          readings.push_back({{one.neighbor.to_string()}, one.established ? 1.0 : 0.0});
+        return readings;
+      });
+  parts_.metrics.gauges_of(
+      "fairlead_vip_bfd_session_up", "1 while BFD sees this neighbor, of those that it watches.",
+      {"neighbor"}, [this] {
+        metrics::Registry::Readings readings;
+        for (const Bird::Session& one : bird_.sessions())
+          if (one.bfd) readings.push_back({{one.neighbor.to_string()}, *one.bfd ? 1.0 : 0.0});
+        return readings;
+      });
   parts_.metrics.gauges_of("fairlead_vip_anycast_announced",
                            "1 while this node announces the anycast virtual IP.", {"vip"}, [this] {
                              metrics::Registry::Readings readings;

@@ -1,6 +1,7 @@
 // Routes: what the agent does for virtual IPs that routers lead to: the BIRD that announces those
-// with `announce: bgp`, and the addresses of anycast ones, which nobody is elected for. What is held
-// by election is the engine's (routed_interfaces.h): BIRD announces an address while it is there.
+// with `announce: bgp`, and the addresses of anycast ones, which nobody is elected for. What is
+// held by election is the engine's (routed_interfaces.h): BIRD announces an address while it is
+// there.
 //
 //   VipPlan ──→ BirdPlan ──→ Bird
 //   health ──→ anycast addresses ──→ ExpiringAddresses
@@ -63,9 +64,9 @@ class Routes {
 
   Parts parts_;
   std::function<void()> changed_;
-  std::map<Ip, Announce> announce_;       // of all VIPs
-  std::map<Ip, std::string> anycast_;     // → interface
-  std::set<Ip> healthy_;                  // of those
+  std::map<Ip, Announce> announce_;    // of all VIPs
+  std::map<Ip, std::string> anycast_;  // → interface
+  std::set<Ip> healthy_;               // of those
   bool uses_bgp_ = false;
   Bird bird_;
   std::unique_ptr<ExpiringAddresses> addresses_;  // made when first needed
