@@ -95,6 +95,7 @@ Y
 both_lead_to_holder() { leads_to_holder "$VIP" && leads_to_holder "$VIP6" && leads_to "$ANYCAST" "a b c" && leads_to "$ANYCAST6" "a b c"; }
 settle() { wait_until 40 "routes to the holder and to all ($(next_hops "$VIP"), $(next_hops "$ANYCAST"))" both_lead_to_holder; }
 bird_of() { pgrep -f "$BIRD -f -c $WORK/state-$1/bird.conf" | head -n 1; }
+no_bird_of() { [ -z "$(bird_of "$1")" ]; }
 session_up() { status "$1" | jq -e '.bgp.running and ([.bgp.sessions[] | select(.established and .bfd)] | length == 2)'; }
 
 routed_lab_up
@@ -142,7 +143,7 @@ for ROUTER in $ROUTERS; do
   first=$(holder "$VIP")
   kill -KILL "${AGENT[$first]}"
   withdrawn_within 2 "killed agent" "$first" "$VIP" "$VIP6" "$ANYCAST" "$ANYCAST6"
-  wait_until 10 "end of its BIRD" sh -c "! pgrep -f '$WORK/state-$first/bird.conf'"
+  wait_until 10 "end of its BIRD" no_bird_of "$first"
   start_agent "$first"
   settle
   kill -STOP "${AGENT[b]}"
