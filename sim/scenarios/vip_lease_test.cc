@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,10 +20,9 @@
 #include "features/vip/lease/kubernetes_leases.h"
 #include "features/vip/lease/store_electorate.h"
 #include "foundation/base/log.h"
-#include "foundation/runtime/scope.h"
 #include "sim/models/etcd_members.h"
-#include "sim/models/sim_fence.h"
 #include "sim/scenarios/api_scenario.h"
+#include "sim/scenarios/vip_site.h"
 #include "sim/world/faults.h"
 #include "sim/world/seeds.h"
 #include "sim/world/world.h"
@@ -32,8 +32,6 @@ namespace {
 
 constexpr vip::Timing kTiming{.lease = 1s, .renew = 250ms};
 const std::vector<std::string> kNames{"a", "b", "c"};
-
-std::vector<Ip> addresses() { return {*Ip::parse("10.9.0.75"), *Ip::parse("fd09::75")}; }
 
 // What happened at the store; a run in which nothing did shows nothing.
 struct Tally {
@@ -73,117 +71,68 @@ class TalliedStore final : public vip::LeaseStore {
   bool compares_;
 };
 
-struct Node {
-  std::unique_ptr<SimFence> kernel;
-  runtime::Signal end_engine;  // by kill -9, or in order; the guard goes on
-};
+using Connect = std::function<std::unique_ptr<vip::LeaseStore>(Machine&)>;
 
-struct Site {
-  Site(World& world, Tally& counted, bool with_compare)
-      : judge(world), tally(counted), compares(with_compare) {}
-  FenceJudge judge;
-  Tally& tally;
-  bool compares;
-  std::function<std::unique_ptr<vip::LeaseStore>(Machine&)> connect;
-  std::map<std::string, Node> nodes;
-};
-
-// The guard: one engine after the other.
-Task<void> guard(Machine& machine, Site& site) {
-  Node& node = site.nodes.at(machine.name());
-  for (;;) {
-    node.kernel->close_all();
-    if (!co_await runtime::sleep(machine, kTiming.margin)) co_return;
-    auto store = std::make_unique<TalliedStore>(machine.name(), site.connect(machine), site.tally,
-                                                site.compares);
-    auto electorate = vip::StoreElectorate::open(
-        machine, std::move(store),
-        {.node = machine.name(), .state = "/instance", .timing = kTiming});
-    CHECK(electorate.has_value());
-    vip::Engine engine({.runtime = machine, .fence = *node.kernel, .interfaces = *node.kernel},
-                       std::move(*electorate));
-    std::vector<vip::VipConfig> vips;
-    for (const Ip& address : addresses())
-      vips.push_back({.address = address, .interface = "eth0", .options = {}});
-    engine.offer(std::move(vips));
-    {
-      runtime::Scope scope(machine);
-      scope.spawn(engine.run());
-      const Result<> killed = co_await node.end_engine.wait();
-      if (!killed) co_return;
-      if (machine.random() % 2 == 0) co_await engine.retire();  // as at the end of a service
-    }  // destroyed where it stands
-  }
-}
-
-void stop_holder(World& world, Site& site) {
-  const std::string name = site.judge.last[addresses().front()];
-  if (name.empty() || world.machine(name).state() != Machine::State::up) return;
-  world.machine(name).pause();
-  world.after(2s, [&world, name] {
-    if (world.machine(name).state() == Machine::State::paused) world.machine(name).resume();
-  });
-}
-
-void add_nodes(World& world, Site& site, Random& random) {
-  for (const std::string& name : kNames) {
-    const auto rate = static_cast<std::int64_t>(random.below(1'001)) - 500;  // half the drift each
-    Machine& machine = world.add_machine(name, {.clock_rate_ppm = rate});
-    site.nodes[name].kernel = std::make_unique<SimFence>(machine, site.judge, kTiming.margin);
-  }
-  for (const std::string& name : kNames)
-    world.machine(name).start([&site](Machine& machine) { return guard(machine, site); });
+// `compares`: false plants a bug.
+VipSite& build_site(World& world, Tally& tally, Connect connect, bool compares = true) {
+  const auto open = [&tally, connect = std::move(connect), compares](
+                        Machine& machine,
+                        SimFence& kernel) -> Result<std::unique_ptr<vip::Engine>> {
+    auto store = std::make_unique<TalliedStore>(machine.name(), connect(machine), tally, compares);
+    FL_TRY(auto electorate, vip::StoreElectorate::open(
+                                machine, std::move(store),
+                                {.node = machine.name(), .state = "/instance", .timing = kTiming}));
+    return std::make_unique<vip::Engine>(
+        vip::Engine::Parts{.runtime = machine, .fence = kernel, .interfaces = kernel},
+        std::move(electorate));
+  };
+  return world.own<VipSite>(world, kTiming.margin, open);
 }
 
 // `victims` are the machines of the store.
-Result<> hold_through_faults(World& world, Site& site, Random& random,
+Result<> hold_through_faults(World& world, VipSite& site, Tally& tally,
                              std::vector<std::string> victims) {
+  Random random = world.random_stream("site");
+  for (const std::string& name : kNames) site.add(name, random);
+  site.start_all();
   victims.insert(victims.end(), kNames.begin(), kNames.end());
   using Kind = Fault::Kind;
   world.own<Nemesis>(world, FaultSettings{.machines = victims,
                                           .begin = 4s,
-                                          .end = 90s,
+                                          .end = 40s,
                                           .pause_between = {.least = 100ms, .spread = 2s},
                                           .lasting = {.least = 50ms, .spread = 3s},
                                           .victims_at_most = 2,
                                           .kinds = {Kind::cut_one_way, Kind::cut_both_ways,
                                                     Kind::isolate, Kind::slow, Kind::lossy,
                                                     Kind::pause, Kind::kill, Kind::power_loss}});
-  for (int i = 0; i < 15; ++i) {
-    const Duration at = 4s + Duration(static_cast<std::int64_t>(random.below(85'000'000'000)));
+  for (int i = 0; i < 7; ++i) {
+    const Duration at = 4s + Duration(static_cast<std::int64_t>(random.below(35'000'000'000)));
     const Duration later(static_cast<std::int64_t>(random.below(500'000'000)));
     const std::string first = kNames[random.below(3)];
-    world.after(at, [&world, &site] { stop_holder(world, site); });
-    world.after(at + later, [&site, first] { site.nodes.at(first).end_engine.notify(); });
+    constexpr std::array kAll{Strike::kill_engine, Strike::kill_guard, Strike::stop_agent};
+    const Strike strike = kAll[random.below(kAll.size())];
+    world.after(at, [&site] { site.stop_holder(2s); });
+    world.after(at + later, [&site, first, strike] { site.strike(first, strike); });
   }
-  world.run_for(105s);
-  site.tally.moves += site.judge.opened_first;
-  if (!site.judge.violations.empty()) return fail(Code::internal, site.judge.violations.front());
-  for (const Ip& address : addresses()) {
-    int holders = 0;
-    for (auto& [name, node] : site.nodes) holders += node.kernel->answers(address);
-    if (holders != 1)
-      return fail(Code::internal,
-                  fmt::format("{} has {} holders at the end", address.to_string(), holders));
-  }
-  return {};
+  world.run_for(52s);
+  tally.moves += site.judge().opened_first;
+  return site.at_rest();
 }
 
 Result<> hold_with_etcd(World& world, Tally& tally, bool compares = true) {
   EtcdMembers& etcd =
       world.own<EtcdMembers>(world, EtcdMembersSettings{.lost_answers_per_million = 20'000});
-  Site& site = world.own<Site>(world, tally, compares);
-  site.connect = [&etcd](Machine& machine) {
+  const auto connect = [&etcd](Machine& machine) {
     return std::make_unique<vip::EtcdLeases>(
         machine, vip::EtcdLeasesOptions{.endpoints = etcd.endpoints(machine.random() % 3),
                                         .tls = nullptr,
                                         .renew = kTiming.renew});
   };
-  Random random = world.random_stream("site");
+  VipSite& site = build_site(world, tally, connect, compares);
   const std::vector<std::string> members = etcd.start(world, 3);
-  add_nodes(world, site, random);
-  etcd.trouble_the_leader(world, 5s, 85s);
-  return hold_through_faults(world, site, random, members);
+  etcd.trouble_the_leader(world, 5s, 38s);
+  return hold_through_faults(world, site, tally, members);
 }
 
 struct Servers {
@@ -196,13 +145,10 @@ Result<> hold_with_kubernetes(World& world, Tally& tally) {
   servers.store = std::make_unique<store::MemoryStore>(keeper);
   world.add_machine("server").start(
       [&servers](Machine& machine) { return serve_api(machine, *servers.store, {}, [] {}); });
-  Site& site = world.own<Site>(world, tally, true);
-  site.connect = [](Machine& machine) {
+  VipSite& site = build_site(world, tally, [](Machine& machine) {
     return std::make_unique<vip::KubernetesLeases>(machine, connect(machine, "server"), "default");
-  };
-  Random random = world.random_stream("site");
-  add_nodes(world, site, random);
-  return hold_through_faults(world, site, random, {"server"});
+  });
+  return hold_through_faults(world, site, tally, {"server"});
 }
 
 void expect_that_much_happened(const Tally& tally, std::size_t seeds) {
@@ -212,8 +158,8 @@ void expect_that_much_happened(const Tally& tally, std::size_t seeds) {
       seeds, tally.moves, tally.puts, tally.conflicts, tally.unknown, tally.bars, tally.tables);
   if (seeds < 10) return;  // somebody looks at a few seeds
   EXPECT_GT(tally.moves, 3 * seeds);
-  EXPECT_GT(tally.bars, 2 * seeds);
-  EXPECT_GT(tally.conflicts, seeds);
+  EXPECT_GT(tally.bars, seeds);
+  EXPECT_GT(tally.conflicts, seeds / 2);
   EXPECT_GT(tally.unknown, seeds);
   EXPECT_GT(tally.tables, 5 * seeds);
 }
@@ -222,7 +168,7 @@ TEST(VirtualIpsInAStore, NeverTwoHoldersWithEtcd) {
   log::set_level(log::Level::error);
   Tally tally;
   std::size_t seeds = 0;
-  EXPECT_TRUE(run_seeds({.count = 60, .cost = 3, .repeat = 10}, [&](World& world) {
+  EXPECT_TRUE(run_seeds({.count = 60, .repeat = 10}, [&](World& world) {
     ++seeds;
     return hold_with_etcd(world, tally);
   }));
@@ -234,7 +180,7 @@ TEST(VirtualIpsInAStore, NeverTwoHoldersWithKubernetes) {
   log::set_level(log::Level::error);
   Tally tally;
   std::size_t seeds = 0;
-  EXPECT_TRUE(run_seeds({.count = 40, .cost = 4, .repeat = 10}, [&](World& world) {
+  EXPECT_TRUE(run_seeds({.count = 40, .repeat = 10}, [&](World& world) {
     ++seeds;
     return hold_with_kubernetes(world, tally);
   }));

@@ -8,6 +8,8 @@
       {"sent": …, "answered": …, "lost": [[from, to], …], "gaps": [[from, length], …]}
                                         lost: numbers of datagrams without an answer, the last 100 ms left out
                                         gaps: between answers, over 5 ms, in ms since the start
+  vip_traffic.py ask-all FILE PORT OUT  until SIGTERM: a datagram to each VIP of FILE every 50 ms; then writes to OUT the longest time
+                                        between two answers of each, in ms: {"VIP": …}
 """
 import ipaddress
 import json
@@ -137,5 +139,40 @@ def ask(vip, port, interface, out):
         json.dump({"sent": sent, "answered": sum(answered), "lost": lost, "gaps": gaps}, file)
 
 
+def ask_all(file, port, out):
+    with open(file) as lines:
+        vips = lines.read().split()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    sock.setblocking(False)
+    stop, last, longest = [], {}, dict.fromkeys(vips, 0.0)
+    signal.signal(signal.SIGTERM, lambda *_: stop.append(True))
+    step, began = 0, time.monotonic()
+    print("ready", flush=True)
+    while not stop:
+        due = began + step * 0.05 / len(vips)
+        if time.monotonic() < due:
+            select.select([sock], [], [], max(0, due - time.monotonic()))
+        else:
+            try:
+                sock.sendto(b"?", (vips[step % len(vips)], port))
+            except OSError:
+                pass  # the queue for a neighbour that does not answer is full
+            step += 1
+        try:
+            while True:
+                vip, now = sock.recvfrom(64)[1][0], time.monotonic()
+                longest[vip] = max(longest[vip], (now - last.get(vip, now)) * 1000)
+                last[vip] = now
+        except BlockingIOError:
+            pass
+        except OSError:
+            pass
+    for vip in vips:
+        longest[vip] = max(longest[vip], (time.monotonic() - last.get(vip, began)) * 1000)
+    with open(out, "w") as file:
+        json.dump(longest, file)
+
+
 {"serve": lambda a: serve(int(a[0])), "push": lambda a: push(a[0], a[1], int(a[2])),
- "ask": lambda a: ask(a[0], int(a[1]), a[2], a[3])}[sys.argv[1]](sys.argv[2:])
+ "ask": lambda a: ask(a[0], int(a[1]), a[2], a[3]), "ask-all": lambda a: ask_all(a[0], int(a[1]), a[2])}[sys.argv[1]](sys.argv[2:])

@@ -112,15 +112,13 @@ void Raft::ask(Instant now, bool at_once) {
   count_votes(now);
 }
 
-// The lowest in which a majority can vote, as far as it is known.
+// In which everybody can vote, as far as it is known: those that are dead must not be counted on.
 std::uint64_t Raft::term_to_stand_in() const {
-  std::vector<std::uint64_t> floors;
-  for (const Member& member : latest().settings.members) {
-    const auto told = floors_.find(member.name);
-    floors.push_back(told == floors_.end() ? 0 : told->second);
-  }
-  std::ranges::sort(floors);
-  return std::max({term_, floor_, floors[floors.size() / 2]}) + 1;
+  std::uint64_t highest = std::max(term_, floor_);
+  for (const Member& member : latest().settings.members)
+    if (const auto told = floors_.find(member.name); told != floors_.end())
+      highest = std::max(highest, told->second);
+  return highest + 1;
 }
 
 void Raft::stand(Instant now, std::uint64_t term) {
@@ -321,17 +319,17 @@ void Raft::on_appended(Instant now, const std::string& from, const RaftMessage& 
 void Raft::advance_commit(Instant now) {
   if (role_ != Role::leader || settled() || latest().version.term != term_) return;
   std::size_t count = is_member(self_) && log_on_disk_ == latest().version ? 1 : 0;
-  std::size_t able = is_member(self_) ? 1 : 0;  // to acknowledge in this term
-  std::uint64_t highest = term_;
+  std::size_t alive = is_member(self_) ? 1 : 0, able = alive;  // to acknowledge in this term
   for (const auto& [name, follower] : followers_) {
     if (!is_member(name)) continue;
-    const std::uint64_t floor = floors_[name];
-    highest = std::max(highest, floor);
-    if (floor < term_) ++able;
-    if (floor < term_ && follower.on_disk == latest().version) ++count;
+    const bool can = floors_[name] < term_;
+    if (can && follower.on_disk == latest().version) ++count;
+    if (now >= follower.heard + election_time()) continue;
+    ++alive;
+    if (can) ++able;
   }
   // Too many have been started anew since this term began: it can commit nothing any more.
-  if (!is_majority(able)) return stand(now, highest + 1);
+  if (is_majority(alive) && !is_majority(able)) return stand(now, term_to_stand_in());
   if (!is_majority(count)) return;
   const Duration longest =
       std::max(log_.front().settings.timing.lease, latest().settings.timing.lease);

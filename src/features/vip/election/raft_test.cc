@@ -335,6 +335,35 @@ TEST(Raft, AFollowerThatRestartsDoesNotDisturbAndCountsAgainAfterAChange) {
   EXPECT_EQ(cluster.node(cluster.leader()).committed().settings.members.size(), 4u);
 }
 
+// What a member is able to that is dead, or was never heard, helps nobody.
+TEST(Raft, ThreeOfFourCommitAndElectWhateverTheyHaveReserved) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Cluster cluster({"a", "b", "c", "d"}, seed);
+    cluster.stop("d");
+    cluster.run(1s);
+    const std::string first = cluster.leader();
+    ASSERT_FALSE(first.empty());
+    const std::string other = first == "a" ? "b" : "a";
+    cluster.start(other);  // it may have voted in the terms that it had reserved
+    cluster.run(2s);
+    const std::string leader = cluster.leader();
+    ASSERT_FALSE(leader.empty());
+    Settings without = cluster.node(leader).latest().settings;
+    without.timing.renew = 20ms;
+    for (int tries = 0; tries < 20 && cluster.node(leader).leads(); ++tries) {
+      if (cluster.node(leader).propose(cluster.now(), without)) break;
+      cluster.run(100ms);
+    }
+    cluster.run(2s);
+    const std::string now = cluster.leader();
+    ASSERT_FALSE(now.empty());
+    EXPECT_TRUE(cluster.node(now).settled()) << "seed " << seed;
+    cluster.start(now);
+    cluster.run(3s);
+    EXPECT_FALSE(cluster.leader().empty()) << "seed " << seed;
+  }
+}
+
 TEST(Raft, ALeaderConfirmsItsTermBeforeItsFirstChange) {
   Cluster cluster({"a", "b", "c"}, 8);
   cluster.run(2s);

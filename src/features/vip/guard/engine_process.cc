@@ -13,7 +13,7 @@
 #include "features/vip/fence/no_fence.h"
 #include "features/vip/fence/shutter.h"
 #include "features/vip/guard/guard_note.h"
-#include "features/vip/guard/guard_process.h"
+#include "features/vip/guard/urgency.h"
 #include "features/vip/routes/routed_interfaces.h"
 #include "foundation/base/log.h"
 #include "foundation/command/lock_file.h"

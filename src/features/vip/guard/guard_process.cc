@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -24,6 +22,7 @@
 #include "features/vip/fence/shutter.h"
 #include "features/vip/guard/guard_note.h"
 #include "features/vip/guard/guard_plan.h"
+#include "features/vip/guard/urgency.h"
 #include "foundation/base/log.h"
 #include "foundation/command/lock_file.h"
 #include "foundation/runtime/socket_address.h"
@@ -227,16 +226,6 @@ class Guard {
 };
 
 }  // namespace
-
-std::vector<std::string> become_urgent(int priority) {
-  std::vector<std::string> lacking;
-  const sched_param parameter{.sched_priority = priority};
-  if (::sched_setscheduler(0, SCHED_FIFO, &parameter) < 0)
-    lacking.push_back(std::string("real-time scheduling (CAP_SYS_NICE): ") + std::strerror(errno));
-  if (::mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
-    lacking.push_back(std::string("locked memory (CAP_IPC_LOCK): ") + std::strerror(errno));
-  return lacking;
-}
 
 int run_guard(const GuardOptions& options) {
   const Result<command::LockFile> lock = take_lock(options.state + "/guard.lock");

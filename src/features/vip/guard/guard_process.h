@@ -17,9 +17,4 @@ struct GuardOptions {
 // Returns the exit status.
 int run_guard(const GuardOptions& options);
 
-// Runs this thread, and those that it starts, before all ordinary ones, and keeps what the process
-// touches in memory, so that neither busy processors nor a lack of memory delay it. Returns what
-// could not be had; the process goes on without it.
-std::vector<std::string> become_urgent(int priority);
-
 }  // namespace fairlead::vip
