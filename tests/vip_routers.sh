@@ -36,6 +36,7 @@ routed_lab_up() {
 }
 routed_lab_down() {
   local status=$?
+  set +e
   if [ "$status" -ne 0 ]; then tail -n 8 "$WORK"/router*.err >&2 2>/dev/null; fi
   (exit "$status")
   lab_down

@@ -21,8 +21,8 @@ BIRD=/usr/sbin/bird
 router_bird() {
   start_router_bird <<C
 protocol bfd { interface "*" { interval 100 ms; multiplier 3; }; }
-protocol bgp v4 { local as 65000; neighbor range 10.0.0.0/24 as 65010; dynamic name "v4_"; direct; bfd on; password "$(cat "$PASSWORD")"; ipv4 { import all; export none; }; }
-protocol bgp v6 { local as 65000; neighbor range fd00::/64 as 65010; dynamic name "v6_"; direct; bfd on; ipv6 { import all; export none; }; }
+protocol bgp v4 { local as 65000; neighbor range 10.0.0.0/24 as 65010; dynamic name "v4_"; direct; bfd on; error wait time 1, 5; password "$(cat "$PASSWORD")"; ipv4 { import all; export none; }; }
+protocol bgp v6 { local as 65000; neighbor range fd00::/64 as 65010; dynamic name "v6_"; direct; bfd on; error wait time 1, 5; ipv6 { import all; export none; }; }
 C
 }
 router_frr() {
