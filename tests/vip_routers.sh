@@ -122,12 +122,15 @@ C
 start_frr() {
   local where=$1 daemon
   shift
+  # FRR gives up being root, for a user of its own.
+  chmod 711 "$WORK"
   mkdir -p "$WORK/frr-$where"
+  chown frr:frr "$WORK/frr-$where"
   for daemon in zebra "$@"; do
     [ -e "$WORK/$where-$daemon.conf" ] || echo "hostname $where" >"$WORK/$where-$daemon.conf"
     local more=()
     [ "$daemon" != bfdd ] || more=(--bfdctl "$WORK/frr-$where/bfdd.ctl")
-    in_ns "$where" "/usr/lib/frr/$daemon" -u root -g root -f "$WORK/$where-$daemon.conf" -i "$WORK/frr-$where/$daemon.pid" \
+    in_ns "$where" "/usr/lib/frr/$daemon" -f "$WORK/$where-$daemon.conf" -i "$WORK/frr-$where/$daemon.pid" \
       -z "$WORK/frr-$where/zserv.api" --vty_socket "$WORK/frr-$where" "${more[@]}" -P 0 \
       >>"$WORK/router-$where-$daemon.err" 2>&1 &
     STARTED+=($!)
