@@ -35,8 +35,8 @@ Y
 routed_lab_up
 for host in "${HOSTS[@]}"; do touch "$WORK/well-$host"; done
 start_router_bird <<'C'
-protocol ospf v2 { ipv4 { import all; export none; }; area 0 { interface "eth0" { hello 1; dead 4; }; }; }
-protocol ospf v3 { ipv6 { import all; export none; }; area 0 { interface "eth0" { hello 1; dead 4; }; }; }
+protocol ospf v2 { merge external yes; ipv4 { import all; export none; }; area 0 { interface "eth0" { hello 1; dead 4; }; }; }
+protocol ospf v3 { merge external yes; ipv6 { import all; export none; }; area 0 { interface "eth0" { hello 1; dead 4; }; }; }
 C
 recipe bird a >"$WORK/bird-a.conf"
 grep -q "router id 10.0.0.1;" "$WORK/bird-a.conf" || die "no recipe for BIRD in the documentation"
