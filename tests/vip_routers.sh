@@ -8,6 +8,8 @@ VIP6=2001:db8::75
 ANYCAST=192.0.2.80
 ANYCAST6=2001:db8::80
 
+declare -A LINK_LOCAL=()
+
 far() { in_ns far "$@"; }
 routed_lab_up() {
   local host
@@ -46,8 +48,17 @@ routed_lab_down() {
 next_hops() {
   local family=-4
   case $1 in *:*) family=-6 ;; esac
-  in_ns r ip "$family" route show "$1" | grep -oE 'via (inet6 )?[0-9a-f.:]+' | sed 's/.* //' |
-    sed -E 's/^(10\.0\.0\.|fd00::)1$/a/; s/^(10\.0\.0\.|fd00::)2$/b/; s/^(10\.0\.0\.|fd00::)3$/c/' | sort -u | paste -sd ' '
+  in_ns r ip "$family" route show "$1" | grep -oE 'via (inet6 )?[0-9a-f.:]+' | sed 's/.* //' | sed -E -f <(host_names) | sort -u | paste -sd ' '
+}
+# host_names: for sed, from the addresses of hosts to their names. FRR prefers link-local ones as next hops.
+host_names() {
+  local host
+  for host in "${HOSTS[@]}"; do
+    [ -n "${LINK_LOCAL[$host]:-}" ] ||
+      LINK_LOCAL[$host]=$(in_ns "$host" ip -6 -o addr show dev eth0 scope link | sed -nE 's/.*inet6 ([0-9a-f:]+).*/\1/p' | head -n 1)
+    echo "s/^(10\.0\.0\.|fd00::)$(number_of "$host")\$/$host/"
+    [ -z "${LINK_LOCAL[$host]}" ] || echo "s/^${LINK_LOCAL[$host]}\$/$host/"
+  done
 }
 leads_to() { [ "$(next_hops "$1")" = "$2" ]; }              # ADDRESS "HOST…"
 leads_elsewhere() { case " $(next_hops "$1") " in *" $2 "*) false ;; esac; }  # ADDRESS HOST: not to this one
@@ -88,7 +99,7 @@ P
 }
 answers() { [ "$(ask "$1" "${3:-1}")" = "$2" ]; }  # ADDRESS "NAME…" [TIMES]
 
-# withdrawn_within SECONDS WHAT HOST ADDRESS…: the router no longer sends packets to the host. Says after how long.
+# withdrawn_within MILLISECONDS WHAT HOST ADDRESS…: the router no longer sends packets to the host. Says after how long.
 withdrawn_within() {
   local limit=$1 what=$2 host=$3 began now address
   shift 3
@@ -96,7 +107,7 @@ withdrawn_within() {
   for address in "$@"; do
     until leads_elsewhere "$address" "$host"; do
       now=$(date +%s%3N)
-      [ $((now - began)) -lt $((limit * 1000 * PATIENCE)) ] || die "$what: $address still leads to $host after $limit s"
+      [ $((now - began)) -lt $((limit * PATIENCE)) ] || die "$what: $address still leads to $host after $limit ms"
       sleep 0.02
     done
   done

@@ -52,7 +52,7 @@ done
 
 start_names
 for host in "${HOSTS[@]}"; do start_agent "$host"; done
-settled() { leads_to_holder "$VIP" && leads_to "$ANYCAST" "a b c"; }
+settled() { leads_to_holder "$VIP" && leads_to_holder "$VIP6" && leads_to "$ANYCAST" "a b c"; }
 wait_until 60 "routes by OSPF" settled
 wait_until 30 "a spread over three nodes" answers "$ANYCAST" "a b c" 60
 
@@ -66,18 +66,19 @@ done
 equal "routes to hosts that the router learnt" "$(in_ns r ip route show proto bird | grep -cE '^192\.0\.2\.')" 2
 equal "routes to anything else" "$(in_ns r ip route show proto bird | grep -cvE '^192\.0\.2\.|^10\.0\.0\.0/24|nexthop')" 0
 
+# The kernel's part takes at most 3 s; OSPF collects changes before it tells of them.
 first=$(holder "$VIP")
 kill -KILL "$(engine_of "$first")"
-withdrawn_within 3 "killed engine" "$first" "$VIP"
+withdrawn_within 3000 "killed engine" "$first" "$VIP"
 wait_until 60 "routes afterwards" settled
 first=$(holder "$VIP")
 engine=$(engine_of "$first")
 kill -STOP "$engine"
-withdrawn_within 4 "stopped engine" "$first" "$VIP"
+withdrawn_within 5000 "stopped engine" "$first" "$VIP"
 kill -CONT "$engine"
 wait_until 60 "routes afterwards" settled
 kill -KILL "${AGENT[b]}"
-withdrawn_within 4 "killed agent" b "$VIP" "$ANYCAST"
+withdrawn_within 5000 "killed agent" b "$VIP" "$ANYCAST"
 start_agent b
 wait_until 60 "routes afterwards" settled
 rm "$WORK/well-c"
