@@ -35,13 +35,16 @@ struct Plan {
   std::vector<std::string> members = kNames;  // at first
 };
 
-// The engines' settings are those of the file on each machine: the members at first, and itself.
+// The engines' settings are those of the file on each machine: the members at first, and itself. In
+// some sites the files differ in their times: those of the first leader count for all.
 VipSite& build_site(World& world, Random& random, const Plan& plan = {}) {
   const std::optional<std::string> secret =
       random.below(4) == 0 ? std::nullopt : std::optional<std::string>("of the site");
   vip::Settings& first = world.own<vip::Settings>();
-  const auto open = [secret, &first](Machine& machine, SimFence& kernel) {
+  const std::uint64_t spread = random.below(3) == 0 ? 400 : 1;  // milliseconds
+  const auto open = [secret, spread, &first](Machine& machine, SimFence& kernel) {
     vip::Settings settings = first;
+    settings.timing.lease += std::chrono::milliseconds(machine.random() % spread);
     if (!settings.find(machine.name()))
       settings.members.push_back({.name = machine.name(), .address = election_address(machine)});
     return vip::Engine::open({.runtime = machine, .fence = kernel, .interfaces = kernel},

@@ -151,8 +151,9 @@ void Raft::lead(Instant now) {
     if (member.name != self_) followers_[member.name] = {.heard = now};
   quorum_heard_ = now;
   change_allowed_ = now + promise_length(latest().settings.timing, latest().settings.timing.lease);
-  // What an earlier leader began is decided by an entry of this term.
-  if (!settled()) append(now, latest().settings);
+  // What an earlier leader began is decided by an entry of this term. Before the first entry each
+  // member has what its own file says: from now on all have what the leader's says.
+  if (!settled() || latest().version.index == 0) append(now, latest().settings);
   send_appends(now);
 }
 

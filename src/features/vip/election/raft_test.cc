@@ -29,6 +29,11 @@ class Cluster {
         std::make_unique<Raft>(name, disks_.at(name), now_, [this] { return random_(); });
     pending_.erase(name);
   }
+  // Before anything was written.
+  void set_lease(const std::string& name, Duration lease) {
+    disks_.at(name).log.front().settings.timing.lease = lease;
+    start(name);
+  }
   void stop(const std::string& name) {
     nodes_.erase(name);
     pending_.erase(name);
@@ -335,6 +340,19 @@ TEST(Raft, AFollowerThatRestartsDoesNotDisturbAndCountsAgainAfterAChange) {
   EXPECT_EQ(cluster.node(cluster.leader()).committed().settings.members.size(), 4u);
 }
 
+TEST(Raft, TheFirstLeadersFileCountsForAll) {
+  Cluster cluster({"a", "b", "c"}, 1);
+  for (const char* name : {"a", "b", "c"}) cluster.set_lease(name, 300ms + name[0] * 1ms);
+  cluster.run(2s);
+  ASSERT_FALSE(cluster.leader().empty());
+  const Settings& agreed = cluster.node(cluster.leader()).latest().settings;
+  EXPECT_EQ(agreed.timing.lease, 300ms + cluster.leader()[0] * 1ms);
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_EQ(cluster.node(name).latest().settings, agreed);
+    EXPECT_TRUE(cluster.node(name).settled());
+  }
+}
+
 // What a member is able to that is dead, or was never heard, helps nobody.
 TEST(Raft, ThreeOfFourCommitAndElectWhateverTheyHaveReserved) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -366,6 +384,8 @@ TEST(Raft, ThreeOfFourCommitAndElectWhateverTheyHaveReserved) {
 
 TEST(Raft, ALeaderConfirmsItsTermBeforeItsFirstChange) {
   Cluster cluster({"a", "b", "c"}, 8);
+  cluster.run(2s);
+  cluster.stop(cluster.leader());  // whose entry was the first of all
   cluster.run(2s);
   Raft& leader = cluster.node(cluster.leader());
   const Settings four = settings_of({"a", "b", "c", "d"});
