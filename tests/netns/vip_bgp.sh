@@ -64,6 +64,8 @@ stop_router() {
   local pid
   for pid in $(ip netns pids "$ns-r"); do kill -KILL "$pid"; done
   sleep 0.3
+  in_ns r ip -4 route flush proto bird  # which it leaves behind
+  in_ns r ip -6 route flush proto bird
 }
 
 # The agent's file: MORE has further virtual IPs.
