@@ -3,6 +3,7 @@
 // why, history, metrics, health gates, notify commands.
 //
 //   file → VipPlan ┐
+//   PeerKeys ──────┤
 //   Gates ─────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
 //                  └→ Routes: BGP, and virtual IPs that nobody is elected for
 //
@@ -21,6 +22,7 @@
 #include "features/vip/gates/gates.h"
 #include "features/vip/gates/notifier.h"
 #include "features/vip/guard/guard_handle.h"
+#include "features/vip/keys/peer_keys.h"
 #include "features/vip/node/vip_history.h"
 #include "features/vip/node/vip_metrics.h"
 #include "features/vip/routes/routes.h"
@@ -37,7 +39,7 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, or the secret or a password cannot be read.
+  // another, or the secret, the certificates or a password cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -61,6 +63,7 @@ class VipNode final : public agent::NodeFeature {
   void take_report(Report report);
   void passed(const Passage& passage);
   void tell_notifier();
+  void follow_members();
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
@@ -83,6 +86,7 @@ class VipNode final : public agent::NodeFeature {
   runtime::Signal order_changed_;
   std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
+  PeerKeys peer_keys_;
   Routes routes_;
   Gates gates_;
   Notifier notifier_;
