@@ -41,6 +41,7 @@ struct Pipe {
 struct Captured {
   std::string text;
   bool cut = false;
+  std::function<void(std::string_view)> take = nullptr;  // gets it instead
 };
 
 // Takes what is there now. True at the end of the pipe.
@@ -55,6 +56,10 @@ bool take_available(Descriptor& pipe, std::size_t limit, Captured& captured, int
       pipe.read_blocked();
       return false;
     }
+    if (captured.take) {
+      captured.take(std::string_view(buffer, static_cast<std::size_t>(n)));
+      continue;
+    }
     const std::size_t room = limit - captured.text.size();
     const std::size_t kept = std::min(room, static_cast<std::size_t>(n));
     captured.text.append(buffer, kept);
@@ -68,14 +73,16 @@ bool take_available(Descriptor& pipe, std::size_t limit, Captured& captured, int
 class Child {
  public:
   Child(EpollLoop& loop, pid_t warden, int pidfd, int output, int errors, int report,
-        std::size_t limit)
+        const Command& command)
       : loop_(loop),
         warden_(warden),
-        limit_(limit),
+        limit_(command.output_limit),
         pidfd_(loop, pidfd),
         output_(loop, output),
         errors_(loop, errors),
-        report_(loop, report) {}
+        report_(loop, report) {
+    captured_errors_.take = command.on_errors;
+  }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
@@ -170,7 +177,7 @@ Task<Result<ProcessEnd>> EpollProcesses::run(Command command) {
     co_return fail(error);
   }
   Child child(runtime_.loop(), warden, pidfd, output.take_read(), errors.take_read(),
-              report.take_read(), command.output_limit);
+              report.take_read(), command);
   for (Pipe* pipe : {&output, &errors, &report}) ::close(std::exchange(pipe->write, -1));
 
   Scope readers(runtime_);

@@ -64,6 +64,24 @@ TEST(EpollProcesses, HasTheEnvironmentOfItsCommand) {
   EXPECT_EQ(end->status, 0);
 }
 
+// Who wants what comes on standard error gets it while the program runs, and it is not kept.
+TEST(EpollProcesses, HandsErrorsOnAsTheyCome) {
+  const std::string gate = testing::TempDir() + "/fairlead-errors-" + std::to_string(::getpid());
+  std::string came;
+  // Ends only after what it wrote was handed on.
+  Command command = shell("echo one >&2; while ! test -e " + gate + "; do sleep 0.01; done");
+  command.on_errors = [&](std::string_view text) {
+    came += text;
+    std::ofstream(gate) << "x";
+  };
+  const Result<ProcessEnd> end = run(std::move(command));
+  std::filesystem::remove(gate);
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->kind, ProcessEnd::Kind::exited);
+  EXPECT_EQ(came, "one\n");
+  EXPECT_EQ(end->errors, "");
+}
+
 // A program that floods is neither held up nor kept in memory.
 TEST(EpollProcesses, KeepsAsMuchOutputAsAllowed) {
   Command command = shell("yes | head -c 5000000; echo done >&2");

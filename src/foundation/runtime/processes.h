@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "foundation/base/result.h"
@@ -24,6 +26,9 @@ struct Command {
   std::vector<std::string> environment{};  // "NAME=value", beside PATH
   Duration time_limit = 30s;               // then it is killed with all it started
   std::size_t output_limit = 4096;         // bytes kept of each of its outputs
+  // Given what comes on standard error as it comes, for programs that run long; it is then not
+  // kept. Null: it is kept.
+  std::function<void(std::string_view)> on_errors = nullptr;
 };
 
 struct ProcessEnd {

@@ -95,13 +95,14 @@ std::optional<Ip> vip_address(const std::string& path, const std::string& text,
   return *ip;
 }
 
-void check_interface(const std::string& path, const std::string& name, FieldErrors& errors) {
+void check_interface(const std::string& path, const std::string& name, Loopback loopback,
+                     FieldErrors& errors) {
   if (name.empty()) {
     errors.push_back(resource::required(path));
-  } else if (name == "lo") {
+  } else if (name == "lo" && loopback == Loopback::refused) {
     refuse(errors, path, name, "must not be the loopback interface: nobody else would see it");
   } else if (name.size() > kLongestInterface || name == "." || name == ".." || name.contains('/') ||
-             !is_printable(name)) {
+             name.contains('"') || !is_printable(name)) {
     refuse(errors, path, name, "is not the name of an interface");
   }
 }

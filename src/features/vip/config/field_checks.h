@@ -33,7 +33,9 @@ std::optional<runtime::Endpoint> member_address(const std::string& path, const s
 // An address that can be a virtual one.
 std::optional<Ip> vip_address(const std::string& path, const std::string& text,
                               FieldErrors& errors);
-void check_interface(const std::string& path, const std::string& name, FieldErrors& errors);
+enum class Loopback { refused, allowed };
+void check_interface(const std::string& path, const std::string& name, Loopback loopback,
+                     FieldErrors& errors);
 // A program by absolute path, with arguments.
 void check_command(const std::string& path, const std::vector<std::string>& command,
                    FieldErrors& errors);

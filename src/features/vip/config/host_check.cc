@@ -104,9 +104,11 @@ void check_listen(const VipPlan& plan, const HostView& host, agent::Checklist& c
 }
 
 // What is wrong with a VIP on this host; empty: nothing.
-std::string vip_problem(const VipConfig& vip, const HostView& host) {
+std::string vip_problem(const VipEntry& entry, const HostView& host) {
+  const VipConfig& vip = entry.vip;
   const auto interface = host.interfaces.find(vip.interface);
   if (interface == host.interfaces.end()) return "there is no such interface";
+  if (entry.announce != Announce::l2) return "";
   if (!interface->second) return "it is not an Ethernet interface";
   bool on_link = false;
   for (const HostAddress& address : host.addresses) {
@@ -160,6 +162,15 @@ void check_files(const VipPlan& plan, runtime::Files& files, agent::Checklist& c
            ::access(path.c_str(), X_OK) == 0 ? "" : std::string(std::strerror(errno)));
 }
 
+void check_bird(const BgpConfig& bgp, runtime::Files& files, agent::Checklist& checks) {
+  report(checks, "program " + bgp.bird,
+         ::access(bgp.bird.c_str(), X_OK) == 0
+             ? ""
+             : fmt::format("{}: BGP needs BIRD 2, Debian's package bird2", std::strerror(errno)));
+  for (const BgpNeighbor& neighbor : bgp.neighbors)
+    check_file("password", neighbor.password_file, files, checks);
+}
+
 void check_capabilities(runtime::Files& files, agent::Checklist& checks) {
   const Result<std::string> status = files.read("/proc/self/status");
   constexpr std::string_view kLine = "CapEff:\t";
@@ -181,10 +192,12 @@ void check_host(const VipPlan& plan, runtime::Files& files, agent::Checklist& ch
   check_name(plan, files, checks);
   check_listen(plan, host, checks);
   for (const VipEntry& entry : plan.vips)
-    report_or_note(
-        checks,
-        fmt::format("virtual IP {} on {}", entry.vip.address.to_string(), entry.vip.interface),
-        vip_problem(entry.vip, host));
+    if (entry.announce != Announce::external)
+      report_or_note(
+          checks,
+          fmt::format("virtual IP {} on {}", entry.vip.address.to_string(), entry.vip.interface),
+          vip_problem(entry, host));
+  if (plan.bgp) check_bird(*plan.bgp, files, checks);
   check_files(plan, files, checks);
   if (!plan.vips.empty()) check_capabilities(files, checks);
   for (const std::string& note : plan.notes) checks.noted(note);

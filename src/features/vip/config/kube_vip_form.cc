@@ -80,7 +80,7 @@ void take_remote_peers(const KubeVipSettings& settings, VipPlan& plan, MemberLis
 
 void take_vip(const KubeVipSettings& settings, const MemberList& members, VipPlan& plan,
               FieldErrors& errors) {
-  check_interface("interface", settings.interface, errors);
+  check_interface("interface", settings.interface, Loopback::refused, errors);
   if (settings.vip.empty()) return errors.push_back(resource::required("vip"));
   const std::optional<Ip> address = vip_address("vip", settings.vip, errors);
   if (!address) return;

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "api/resource/schema/describe.h"
+#include "features/vip/config/bgp_check.h"
 #include "features/vip/config/election_check.h"
 #include "features/vip/config/kube_vip_form.h"
 #include "features/vip/config/kube_vip_settings.h"
@@ -57,6 +58,7 @@ void take_own_form(const Json& config, VipPlan& plan, MemberList& members, Field
                      .join_dir = text_at(config, "joinDir")};
   check_election(*settings->election, api, plan, members, errors);
   check_virtual_ips(settings->virtual_ips, members, plan, errors);
+  check_bgp(settings->bgp, plan, errors);
   check_store_is_not_behind(plan, errors);
   if (settings->from_api) {
     plan.from_api = check_from_api("virtualIPsFromAPI", *settings->from_api, errors);

@@ -69,7 +69,7 @@ election:
 virtualIPs:
 - address: fd00::75
   interface: eth0.100
-  mode: l2
+  announce: l2
   priority: 7
   preferredNode: b
   group: g
@@ -306,8 +306,8 @@ TEST(VipConfig, Refuses) {
       {vip("address: 10.0.0.75, interface: a/b"), "f:4:24: virtualIPs[0].interface: is not the na"},
       {vip("address: 10.0.0.75, interface: abcdefghijklmnop"),
        "f:4:24: virtualIPs[0].interface: is not the name of an interface"},
-      {vip("address: 10.0.0.75, interface: e, mode: bgp"),
-       "f:4:38: virtualIPs[0].mode: Unsupporte"},
+      {vip("address: 10.0.0.75, interface: e, announce: rip"),
+       "f:4:38: virtualIPs[0].announce: Unsupporte"},
       {vip("address: 10.0.0.75, interface: e, priority: 0"),
        "f:4:38: virtualIPs[0].priority: must"},
       {vip("address: 10.0.0.75, interface: e, preemptDelay: 2h"),

@@ -70,8 +70,43 @@ struct GateConfig {
   bool operator==(const GateConfig&) const = default;
 };
 
+// How others find the holder of a VIP.
+enum class Announce {
+  l2,        // ARP and neighbour discovery
+  bgp,       // a route to it, by a BIRD that the agent runs
+  route,     // the same address on the host, for a routing daemon of the operator's own
+  external,  // the operator's load balancer has the address: nothing is announced
+};
+
+struct BgpNeighbor {
+  Ip address;
+  std::uint32_t as = 0;
+  std::string password_file;  // TCP MD5; empty: none
+  std::optional<Ip> source;   // of the session on this host; nothing: as the route there has it
+  int multihop = 0;           // routers in between, and this one; 0: it is on-link
+  bool bfd = true;
+  bool operator==(const BgpNeighbor&) const = default;
+};
+
+struct BgpConfig {
+  std::uint32_t as = 0;
+  Ip router_id;  // of IPv4
+  std::vector<BgpNeighbor> neighbors;
+  Duration hold = 9s;
+  Duration keepalive = 3s;
+  Duration connect_retry = 5s;
+  Duration bfd_interval = 100ms;
+  int bfd_multiplier = 3;
+  std::string bird;  // the program; birdc is beside it
+  bool operator==(const BgpConfig&) const = default;
+};
+
 struct VipEntry {
   VipConfig vip;
+  Announce announce = Announce::l2;
+  bool anycast = false;  // every healthy node announces it: no election
+  // One node holds it at a time. Others are not of the engine's concern.
+  bool elected() const { return !anycast && announce != Announce::external; }
   std::vector<GateConfig> gates;    // all of them must be well
   std::vector<std::string> notify;  // command and arguments; empty: none
   Duration notify_timeout = 10s;
@@ -106,7 +141,8 @@ struct VipPlan {
   ElectionConfig election;
   std::string state_dir = kDefaultStateDir;
   std::vector<VipEntry> vips;
-  std::optional<FromApi> from_api;                  // nothing: only the file counts
+  std::optional<FromApi> from_api;  // nothing: only the file counts
+  std::optional<BgpConfig> bgp;
   std::vector<KubeVipLoadBalancer> load_balancers;  // not served yet
   std::vector<std::string> notes;  // what is weak, or means something else here: for log and status
 };

@@ -216,7 +216,8 @@ struct HealthSettings {
 struct VirtualIpSettings {
   std::string address;
   std::string interface;
-  std::string mode;
+  std::string announce;
+  bool anycast = false;
   std::int32_t priority = 0;
   std::string preferred_node;
   std::string group;
@@ -233,12 +234,21 @@ struct VirtualIpSettings {
         .required()
         .description("IPv4 or IPv6 address, without a prefix length. Nobody's own address.");
     v.field("interface", &VirtualIpSettings::interface)
-        .description("Ethernet interface of this node in the address' network.");
-    v.field("mode", &VirtualIpSettings::mode)
-        .one_of({"l2"})
+        .description(
+            "Where this node has the address. l2: the Ethernet interface in the address' network, "
+            "which must be given. bgp, route: default lo.");
+    v.field("announce", &VirtualIpSettings::announce)
+        .one_of({"l2", "bgp", "route", "external"})
         .default_value("l2")
         .description(
-            "How others find the holder: l2, by ARP and neighbour discovery in its network.");
+            "How others find the holder: l2, by ARP and neighbour discovery in its network; bgp, "
+            "by a host route that the agent announces to the neighbors of `bgp`; route, the "
+            "address alone, for a routing daemon of your own to announce; external, a load "
+            "balancer of your own has the address, and this node only asks its health gates.");
+    v.field("anycast", &VirtualIpSettings::anycast)
+        .description(
+            "Every healthy node has the address and announces it (bgp, route): there is no "
+            "election, and no promise that only one answers.");
     v.field("priority", &VirtualIpSettings::priority)
         .minimum(1)
         .maximum(1000)
@@ -303,10 +313,101 @@ struct FromApiSettings {
   }
 };
 
+struct BgpNeighborSettings {
+  std::string address;
+  std::int64_t as = 0;
+  std::string password_file;
+  std::string source_address;
+  std::int32_t multihop = 0;
+  std::optional<bool> bfd;
+
+  template <class V>
+  static void describe(V& v) {
+    v.field("address", &BgpNeighborSettings::address)
+        .required()
+        .description(
+            "The router's address. One of IPv4 is told the virtual IPs of IPv4, one of IPv6 those "
+            "of IPv6.");
+    v.field("as", &BgpNeighborSettings::as)
+        .required()
+        .minimum(1)
+        .maximum(4'294'967'294)
+        .description("Its AS number.");
+    v.field("passwordFile", &BgpNeighborSettings::password_file)
+        .description("File with the session's password (TCP MD5), at most 80 characters.");
+    v.field("sourceAddress", &BgpNeighborSettings::source_address)
+        .description("This node's own address in the session. Default: as routes have it.");
+    v.field("multihop", &BgpNeighborSettings::multihop)
+        .minimum(0)
+        .maximum(255)
+        .default_value(0)
+        .description("The most hops to a router that is not on-link; 0: it is on-link.");
+    v.field("bfd", &BgpNeighborSettings::bfd)
+        .default_value(true)
+        .description("Whether the session is watched by BFD, which the router must have, too.");
+  }
+};
+
+struct BgpSettings {
+  std::int64_t as = 0;
+  std::string router_id;
+  std::vector<BgpNeighborSettings> neighbors;
+  std::string hold_time;
+  std::string keepalive_time;
+  std::string connect_retry_time;
+  std::string bfd_interval;
+  std::int32_t bfd_multiplier = 0;
+  std::string bird;
+
+  template <class V>
+  static void describe(V& v) {
+    v.field("as", &BgpSettings::as)
+        .required()
+        .minimum(1)
+        .maximum(4'294'967'294)
+        .description("This node's AS number.");
+    v.field("routerId", &BgpSettings::router_id)
+        .description(
+            "An IPv4 address that no other router has. Default: that of election.listen, if it is "
+            "one.");
+    v.field("neighbors", &BgpSettings::neighbors)
+        .required()
+        .max_length(64)
+        .description("The routers that are told the virtual IPs.");
+    v.field("holdTime", &BgpSettings::hold_time)
+        .format("duration")
+        .default_value("9s")
+        .description("A session without a word for so long is over; 3s to 1h, whole seconds.");
+    v.field("keepaliveTime", &BgpSettings::keepalive_time)
+        .format("duration")
+        .default_value("3s")
+        .description("How often a word is sent; 1s to a third of holdTime, whole seconds.");
+    v.field("connectRetryTime", &BgpSettings::connect_retry_time)
+        .format("duration")
+        .default_value("5s")
+        .description("After how long a session is tried again; 1s to 1h, whole seconds.");
+    v.field("bfdInterval", &BgpSettings::bfd_interval)
+        .format("duration")
+        .default_value("100ms")
+        .description("Between packets of BFD, whole milliseconds; 10ms to 10s.");
+    v.field("bfdMultiplier", &BgpSettings::bfd_multiplier)
+        .minimum(2)
+        .maximum(255)
+        .default_value(3)
+        .description("So many packets of BFD that did not come end a session.");
+    v.field("bird", &BgpSettings::bird)
+        .default_value("/usr/sbin/bird")
+        .description(
+            "The program BIRD 2 (Debian's package bird2), with birdc beside it. The agent runs one "
+            "of its own; a service of that name is not needed.");
+  }
+};
+
 struct VipSettings {
   std::optional<ElectionSettings> election;
   std::vector<VirtualIpSettings> virtual_ips;
   std::optional<FromApiSettings> from_api;
+  std::optional<BgpSettings> bgp;
   std::string state;
 
   template <class V>
@@ -323,6 +424,8 @@ struct VipSettings {
             "Set, with nothing in it or more: this node also holds what VirtualIP objects of its "
             "API say, beside virtualIPs, which count where both have an address. Without the API "
             "it keeps what it saw last. Members and times of the election stay in this file.");
+    v.field("bgp", &VipSettings::bgp)
+        .description("Sessions with routers, for virtual IPs with `announce: bgp`.");
     v.field("state", &VipSettings::state)
         .description(
             "Folder for what the election must not forget: term, vote and members. Default: "

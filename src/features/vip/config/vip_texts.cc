@@ -34,6 +34,7 @@ election:
 virtualIPs:
 - address: 10.0.0.75               # IPv4 or IPv6; nobody's own address
   interface: eth0                  # on each machine that of the address' network
+  # announce: l2                   # ARP and neighbour discovery; or bgp (field `bgp`), route, external
   # priority: 100                  # the highest holds it
   # preferredNode: a
   # group: web                     # addresses of one group move together

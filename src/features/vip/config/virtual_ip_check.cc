@@ -46,14 +46,59 @@ void check_preferred(const std::string& path, const std::string& node, const Mem
         fmt::format("{}: {} is not among the members that this file has", path, node));
 }
 
+Announce announce_of(const std::string& text) {
+  if (text == "bgp") return Announce::bgp;
+  if (text == "route") return Announce::route;
+  return text == "external" ? Announce::external : Announce::l2;
+}
+
+// How the address is announced, and where this node has it.
+void check_announce(const std::string& path, const VirtualIpSettings& settings, VipEntry& entry,
+                    FieldErrors& errors) {
+  entry.announce = announce_of(settings.announce);
+  entry.anycast = settings.anycast;
+  entry.vip.interface = settings.interface;
+  const bool routed = entry.announce == Announce::bgp || entry.announce == Announce::route;
+  if (settings.anycast && !routed)
+    refuse(errors, path + ".anycast", "true",
+           "needs routers that choose among the nodes: announce bgp or route");
+  if (entry.announce == Announce::external) {
+    if (!settings.interface.empty())
+      refuse(errors, path + ".interface", settings.interface,
+             "must not be given with announce: external: this node does not have the address");
+    if (settings.health.empty()) errors.push_back(resource::required(path + ".health"));
+    return;
+  }
+  if (routed && settings.interface.empty()) entry.vip.interface = "lo";
+  check_interface(path + ".interface", entry.vip.interface,
+                  routed ? Loopback::allowed : Loopback::refused, errors);
+}
+
+// Nothing is elected for these, so wishes about it would be in vain.
+void check_unelected(const std::string& path, const VirtualIpSettings& settings,
+                     const VipEntry& entry, FieldErrors& errors) {
+  if (!entry.anycast && entry.announce != Announce::external) return;
+  const std::string because = entry.anycast ? "anycast" : "announce: external";
+  const std::pair<const char*, const std::string*> wishes[] = {
+      {".preferredNode", &settings.preferred_node},
+      {".group", &settings.group},
+      {".apart", &settings.apart}};
+  for (const auto& [field, value] : wishes)
+    if (!value->empty())
+      refuse(errors, path + field, *value, "means nothing with " + because + ": nobody is elected");
+  if (!settings.notify.empty())
+    refuse(errors, path + ".notify", settings.notify[0],
+           "means nothing with " + because + ": nobody is elected");
+}
+
 void check_one(const std::string& path, const VirtualIpSettings& settings,
                const MemberList& members, Seen& seen, VipPlan& plan, FieldErrors& errors) {
   const std::optional<Ip> address = vip_address(path + ".address", settings.address, errors);
-  check_interface(path + ".interface", settings.interface, errors);
+  VipEntry entry;
+  check_announce(path, settings, entry, errors);
+  check_unelected(path, settings, entry, errors);
   check_group(path, settings, seen, errors);
   check_preferred(path + ".preferredNode", settings.preferred_node, members, plan, errors);
-  VipEntry entry;
-  entry.vip.interface = settings.interface;
   entry.vip.priority = settings.priority;
   entry.vip.options = {.group = settings.group,
                        .apart = settings.apart,

@@ -190,7 +190,9 @@ Result<> EngineService::begin() {
 void EngineService::follow_order() {
   running_ = order_;
   engine_->set_keys(*peer_keys(*order_));
-  engine_->offer(*vip_configs(*order_));
+  std::vector<VipConfig> vips = *vip_configs(*order_);
+  if (host_->follow) host_->follow(vips);
+  engine_->offer(std::move(vips));
 }
 
 Task<void> EngineService::tell_farewells() {

@@ -33,6 +33,8 @@ struct EngineHost {
   std::unique_ptr<Fence> fence;
   std::unique_ptr<Interfaces> interfaces;
   std::function<Task<void>()> keep;  // what looks after them, until cancelled
+  // What is going to be offered. Null: the interfaces need not know.
+  std::function<void(const std::vector<VipConfig>&)> follow;
   std::string fence_description;
   bool unfenced = false;  // VIPs are held without a fence
 };

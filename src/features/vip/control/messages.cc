@@ -74,7 +74,8 @@ Result<std::vector<VipConfig>> vip_configs(const Order& order) {
                                 .preferred = one.preferred,
                                 .preempt = one.preempt,
                                 .preempt_delay = Duration(one.preempt_delay)},
-                    .healthy = one.healthy});
+                    .healthy = one.healthy,
+                    .routed = one.routed});
   }
   return vips;
 }
@@ -91,6 +92,10 @@ Result<std::map<std::string, std::string>> peer_keys(const Order& order) {
 
 bool only_vips_differ(const Order& before, const Order& after) {
   if (before.vips.empty() != after.vips.empty()) return false;  // a fence is needed, or none
+  for (const VipOrder& vip : after.vips) {
+    const auto was = std::ranges::find(before.vips, vip.address, &VipOrder::address);
+    if (was != before.vips.end() && was->routed != vip.routed) return false;
+  }
   Order same = after;
   same.vips = before.vips;
   same.keys = before.keys;

@@ -53,6 +53,7 @@ struct VipOrder {
   bool preempt = false;
   std::int64_t preempt_delay = 0;  // ns
   bool healthy = false;
+  bool routed = false;  // routers lead to it
 
   bool operator==(const VipOrder&) const = default;
   template <class V>
@@ -66,6 +67,7 @@ struct VipOrder {
     v.field("preempt", &VipOrder::preempt);
     v.field("preemptDelay", &VipOrder::preempt_delay);
     v.field("healthy", &VipOrder::healthy);
+    v.field("routed", &VipOrder::routed);
   }
 };
 

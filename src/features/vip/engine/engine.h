@@ -42,6 +42,7 @@ struct VipConfig {
   std::int32_t priority = 100;
   VipOptions options;
   bool healthy = true;  // the service behind it is well here
+  bool routed = false;  // routers lead to it, not ARP: of no concern to the engine itself
 };
 
 class Engine {

@@ -15,7 +15,7 @@
 #include "features/vip/fence/shutter.h"
 #include "features/vip/guard/guard_note.h"
 #include "features/vip/guard/urgency.h"
-#include "features/vip/host/host_interfaces.h"
+#include "features/vip/routes/routed_interfaces.h"
 #include "foundation/base/log.h"
 #include "foundation/command/lock_file.h"
 #include "foundation/runtime/epoll_runtime.h"
@@ -87,9 +87,14 @@ Result<EngineHost> open_host(runtime::EpollRuntime& runtime, const Order& order)
     host.fence = std::make_unique<NoFence>();
     host.unfenced = !order.vips.empty();
   }
-  FL_TRY(std::unique_ptr<HostInterfaces> interfaces,
-         HostInterfaces::open(runtime, guarding, HostOptions{}));
+  FL_TRY(std::unique_ptr<RoutedInterfaces> interfaces, RoutedInterfaces::open(runtime, guarding));
   host.keep = [interfaces = interfaces.get()] { return interfaces->run(); };
+  host.follow = [interfaces = interfaces.get()](const std::vector<VipConfig>& vips) {
+    std::set<Ip> routed;
+    for (const VipConfig& vip : vips)
+      if (vip.routed) routed.insert(vip.address);
+    interfaces->route(std::move(routed));
+  };
   host.interfaces = std::move(interfaces);
   return host;
 }

@@ -276,6 +276,7 @@ Task<void> HostInterfaces::keep_fence() {
       log::error("interface not guarded: no address of a virtual IP is added to it",
                  {{"interface", name}, {"error", error.to_string()}});
   }
+  if (guarded_.empty() && !indexes.empty()) changed_.notify();
   guarded_.clear();
   for (const auto& [name, ifindex] : indexes) {
     unguarded_.erase(name);

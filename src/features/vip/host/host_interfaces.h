@@ -77,6 +77,10 @@ class HostInterfaces final : public Interfaces {
   // Until cancelled.
   Task<void> run();
 
+  const HostState& host() const { return host_; }
+  // The fence guards interfaces, or there is none.
+  bool guards() const { return fence_ == nullptr || !guarded_.empty(); }
+
   struct Relayed {
     std::uint64_t relays = 0, frames = 0;  // sent on
     std::uint64_t lost = 0;                // because there were too many, or no successor came

@@ -24,6 +24,10 @@ std::optional<Ip> ip_in(unsigned char family, const nlattr* attribute);
 // Written beside each address that we add (IFA_PROTO, Linux 5.18), so that a later process knows it
 // for ours. Numbers below 4 are the kernel's; the others are free for programs to choose.
 constexpr std::uint8_t kAddressProtocol = 0xf1;
+// Addresses that routers announce, kept by the engine and by the agent (vip/routes): they end by
+// themselves, so nobody has to recognise left-overs.
+constexpr std::uint8_t kHeldRouteProtocol = 0xf2;
+constexpr std::uint8_t kAnycastProtocol = 0xf3;
 
 struct HostLink {
   std::uint32_t ifindex = 0;

@@ -40,27 +40,40 @@ void put_ip(nl_msg* message, int attribute, const Ip& ip) {
   nla_put(message, attribute, static_cast<int>(16 - skip), ip.bytes().data() + skip);
 }
 
-Message address_message(const AddressChange& change) {
-  const bool add = change.kind == AddressChange::Kind::add;
-  const Ip& ip = change.address.ip;
-  Message message(
-      nlmsg_alloc_simple(add ? RTM_NEWADDR : RTM_DELADDR, add ? NLM_F_CREATE | NLM_F_EXCL : 0));
+constexpr std::uint32_t kForever = 0xffffffff;
+
+Message address_message(const HostAddress& address, int type, int flags) {
+  Message message(nlmsg_alloc_simple(type, flags));
   ifaddrmsg head{};
-  head.ifa_family = family_of(ip);
-  head.ifa_prefixlen = static_cast<unsigned char>(change.address.prefix);
-  head.ifa_scope = ip.is_v4() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-  head.ifa_index = change.address.ifindex;
+  head.ifa_family = family_of(address.ip);
+  head.ifa_prefixlen = static_cast<unsigned char>(address.prefix);
+  head.ifa_scope = address.ip.is_v4() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  head.ifa_index = address.ifindex;
   nlmsg_append(message.get(), &head, sizeof(head), NLMSG_ALIGNTO);
-  put_ip(message.get(), IFA_LOCAL, ip);
-  put_ip(message.get(), IFA_ADDRESS, ip);
-  if (!add) return message;
+  put_ip(message.get(), IFA_LOCAL, address.ip);
+  put_ip(message.get(), IFA_ADDRESS, address.ip);
+  return message;
+}
+
+struct Manner {
+  int message_flags = 0;
+  std::uint32_t address_flags = 0;
+  std::uint8_t protocol = 0;
+  std::uint32_t seconds = kForever;
+};
+Message addition(const HostAddress& address, const Manner& manner) {
+  Message message = address_message(address, RTM_NEWADDR, NLM_F_CREATE | manner.message_flags);
   ifa_cacheinfo times{};
   times.ifa_prefered = 0;
-  times.ifa_valid = 0xffffffff;  // for ever
+  times.ifa_valid = manner.seconds;
   nla_put(message.get(), IFA_CACHEINFO, sizeof(times), &times);
-  nla_put_u32(message.get(), IFA_FLAGS, IFA_F_NODAD | IFA_F_NOPREFIXROUTE);
-  nla_put_u8(message.get(), IFA_PROTO, kAddressProtocol);
+  nla_put_u32(message.get(), IFA_FLAGS, IFA_F_NODAD | manner.address_flags);
+  nla_put_u8(message.get(), IFA_PROTO, manner.protocol);
   return message;
+}
+
+std::string text_of(const HostAddress& address) {
+  return address.ip.to_string() + "/" + std::to_string(address.prefix);
 }
 
 // Sends a request and gives every message of the answer to `take`.
@@ -126,13 +139,27 @@ Result<HostState> RouteSocket::observe() {
 
 Result<> RouteSocket::apply(const AddressChange& change) {
   const bool add = change.kind == AddressChange::Kind::add;
-  const std::string what = std::string(add ? "add " : "remove ") + change.address.ip.to_string() +
-                           "/" + std::to_string(change.address.prefix);
-  const int error = nl_send_sync(socket_, address_message(change).release());  // frees it
+  const std::string what = std::string(add ? "add " : "remove ") + text_of(change.address);
+  const Manner manner{.message_flags = NLM_F_EXCL,
+                      .address_flags = IFA_F_NOPREFIXROUTE,
+                      .protocol = kAddressProtocol};
+  Message message =
+      add ? addition(change.address, manner) : address_message(change.address, RTM_DELADDR, 0);
+  const int error = nl_send_sync(socket_, message.release());  // frees it
   if (error == 0) return {};
   Error failed = netlink_error(error, what);
   if (!add && failed.code == Code::not_found) return {};
   return fail(std::move(failed));
+}
+
+Result<> RouteSocket::lend(const Loan& loan, bool again) {
+  // With its connected route, which is what routing daemons announce.
+  Message message = addition(loan.address, {.message_flags = again ? NLM_F_REPLACE : NLM_F_EXCL,
+                                            .protocol = loan.protocol,
+                                            .seconds = loan.seconds});
+  const int error = nl_send_sync(socket_, message.release());  // frees it
+  if (error == 0) return {};
+  return fail(netlink_error(error, (again ? "renew " : "add ") + text_of(loan.address)));
 }
 
 Result<std::vector<RouteSocket::Unanswered>> RouteSocket::unanswered() {

@@ -31,6 +31,16 @@ class RouteSocket {
   // there is fine.
   Result<> apply(const AddressChange& change);
 
+  // Adds an address as apply() does, but one that the kernel removes after so many seconds, or
+  // (`again`) gives one that is there so many seconds more, adding it if it is gone. Fails with
+  // already_exists if it is there and not `again`.
+  struct Loan {
+    HostAddress address;
+    std::uint8_t protocol = 0;
+    std::uint32_t seconds = 0;
+  };
+  Result<> lend(const Loan& loan, bool again);
+
   // Neighbours that this host has asked for and that have not answered yet.
   struct Unanswered {
     std::uint32_t ifindex = 0;

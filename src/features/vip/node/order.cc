@@ -47,6 +47,7 @@ Order order_of(const VipPlan& plan, const std::string& secret,
   for (const Member& member : election.settings.members)
     order.members.push_back({.name = member.name, .address = member.address});
   for (const VipEntry& entry : plan.vips) {
+    if (!entry.elected()) continue;
     const auto health = healthy.find(entry.vip.address);
     order.vips.push_back({.address = entry.vip.address.to_string(),
                           .interface = entry.vip.interface,
@@ -56,7 +57,8 @@ Order order_of(const VipPlan& plan, const std::string& secret,
                           .preferred = entry.vip.options.preferred,
                           .preempt = entry.vip.options.preempt,
                           .preempt_delay = entry.vip.options.preempt_delay.count(),
-                          .healthy = health != healthy.end() && health->second});
+                          .healthy = health != healthy.end() && health->second,
+                          .routed = entry.announce != Announce::l2});
   }
   return order;
 }

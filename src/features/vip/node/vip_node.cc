@@ -51,16 +51,17 @@ Result<std::unique_ptr<VipNode>> VipNode::open(const agent::NodeContext& context
   if (Result<> made = files.make_directories(plan.state_dir, kStateMode); !made)
     return fail(std::move(made).error().context("state " + plan.state_dir));
   FL_TRY(std::string secret, read_secret(files, plan.election.secret_file));
+  FL_TRY(Passwords passwords, Routes::read_passwords(files, plan));
   const PeerKeys::Options keys = key_options(plan);
-  std::unique_ptr<VipNode> node(
-      new VipNode(context, std::move(plan), std::move(secret), std::move(start_guard)));
+  std::unique_ptr<VipNode> node(new VipNode(context, std::move(plan), std::move(secret),
+                                            std::move(passwords), std::move(start_guard)));
   FL_CHECKED(node->peer_keys_.follow(keys));
   node->follow_members();
   return node;
 }
 
 VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
-                 StartGuard start_guard)
+                 Passwords passwords, StartGuard start_guard)
     : context_(context),
       runtime_(context.runtime),
       file_(std::move(plan)),
@@ -71,8 +72,11 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
       history_(runtime_.files(), history_path()),
       metrics_(context.metrics, [this]() -> const Report& { return report_; }),
       peer_keys_(runtime_, context.metrics, [this] { order_changed_.notify(); }),
+      routes_({runtime_, context.processes, context.metrics}, plan_.state_dir,
+              [this] { order_changed_.notify(); }),
       gates_({runtime_, context.processes, context.metrics},
-             [this](const Ip&, bool) {
+             [this](const Ip& vip, bool healthy) {
+               routes_.set_healthy(vip, healthy);
                order_changed_.notify();
                look_at_status();
              }),
@@ -85,6 +89,7 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
         runtime_, context.api->client, *api_vips_, context.metrics,
         [this](const ApiVip& vip) { return status_facts(vip); });
   }
+  passwords_ = std::move(passwords);
   plan_anew();
   add_pages();
   for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
@@ -97,8 +102,10 @@ Result<> VipNode::follow(VipPlan plan) {
     return fail(Code::unsupported,
                 "virtualIPsFromAPI set now, or no longer, needs a new start of the agent");
   FL_TRY(std::string secret, read_secret(runtime_.files(), plan.election.secret_file));
+  FL_TRY(Passwords passwords, Routes::read_passwords(runtime_.files(), plan));
   FL_CHECKED(name_node(plan, file_.node));
   FL_CHECKED(peer_keys_.follow(key_options(plan)));
+  passwords_ = std::move(passwords);
   file_ = std::move(plan);
   secret_ = std::move(secret);
   plan_anew();
@@ -113,7 +120,10 @@ void VipNode::plan_anew() {
   merged_ = merge_vips(file_, std::move(objects));
   plan_ = file_;
   plan_.vips = merged_.vips;
+  routes_.follow(plan_, passwords_);
   gates_.follow(plan_.vips);
+  for (const VipEntry& entry : plan_.vips)
+    routes_.set_healthy(entry.vip.address, gates_.healthy(entry.vip.address));
   notifier_.follow(plan_.vips);
   order_changed_.notify();
   look_at_status();
@@ -216,7 +226,8 @@ Task<void> VipNode::keep_guard() {
 Order VipNode::current_order() const {
   std::map<Ip, bool> healthy;
   for (const VipEntry& entry : plan_.vips)
-    healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
+    healthy[entry.vip.address] =
+        gates_.healthy(entry.vip.address) && routes_.obstacle(entry.vip.address).empty();
   return order_of(plan_, secret_, peer_keys_.keys(), healthy);
 }
 
@@ -255,7 +266,9 @@ Task<void> VipNode::follow_reports() {
       take_report(std::move(*report));
       if (!co_await runtime::sleep(runtime_, Duration::zero())) co_return;
     } else {
-      if (report_.incarnation != 0) take_report({.problem = "the engine does not answer"});
+      const bool ended = report_.incarnation != 0;
+      if (ended) take_report({.problem = "the engine does not answer"});
+      if (ended) co_await routes_.withdraw_held();
       if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
     }
     if (answered != engine_answers_) {
@@ -320,6 +333,7 @@ Task<void> VipNode::run() {
   scope.spawn(follow_reports());
   scope.spawn(peer_keys_.run());
   scope.spawn(keep_history());
+  scope.spawn(routes_.run());
   scope.spawn(gates_.run());
   scope.spawn(notifier_.run());
   if (api_vips_) scope.spawn(api_vips_->run());
@@ -397,7 +411,32 @@ JsonObject VipNode::status() const {
                               {"problem", vip.problem},
                               {"object", object == merged_.names.end() ? "" : object->second}});
   }
-  return {{"election", election_status()}, {"virtualIPs", std::move(vips)}};
+  for (const VipEntry& entry : plan_.vips)
+    if (!entry.elected()) vips.push_back(unelected_status(entry));
+  JsonObject all{{"election", election_status()}, {"virtualIPs", std::move(vips)}};
+  if (JsonObject bgp = routes_.status(); !bgp.empty()) all["bgp"] = std::move(bgp);
+  return all;
+}
+
+// Says what this node knows, and no more: nobody else is asked.
+JsonObject VipNode::unelected_status(const VipEntry& entry) const {
+  const Ip& vip = entry.vip.address;
+  const bool external = entry.announce == Announce::external;
+  JsonObject status{{"address", vip.to_string()},
+                    {"interface", entry.vip.interface},
+                    {"announce", announce_name(entry.announce)},
+                    {"anycast", entry.anycast},
+                    {"here", !external && routes_.announces(vip)},
+                    {"healthy", gates_.healthy(vip)},
+                    {"problem", routes_.error(vip)}};
+  if (external) status["checked"] = kExternalChecked;
+  return status;
+}
+
+const VipEntry* VipNode::entry_of(const Ip& vip) const {
+  const auto at =
+      std::ranges::find_if(plan_.vips, [&](const VipEntry& one) { return one.vip.address == vip; });
+  return at == plan_.vips.end() ? nullptr : &*at;
 }
 
 std::vector<std::string> VipNode::sick_gates(const Ip& vip) const {
@@ -412,17 +451,25 @@ Result<agent::Explanation> VipNode::why(std::string_view, std::string_view objec
   const auto address = Ip::parse(object);
   if (!address) return fail(Code::invalid, "must be an address: " + address.error().message);
   const VipReport* vip = report_of(*address);
-  const bool configured = std::ranges::any_of(
-      plan_.vips, [&](const VipEntry& one) { return one.vip.address == *address; });
-  if (!vip && !configured)
+  const VipEntry* entry = entry_of(*address);
+  if (!vip && !entry)
     return fail(Code::not_found, address->to_string() + " is no virtual IP that this node knows");
+  std::vector<std::string> sick = sick_gates(*address);
+  if (entry && !entry->elected())
+    return explain_unelected({.node = plan_.node,
+                              .entry = *entry,
+                              .announced = routes_.announces(*address),
+                              .problem = routes_.error(*address),
+                              .sick_gates = std::move(sick)});
+  if (const std::string obstacle = routes_.obstacle(*address); !obstacle.empty())
+    sick.push_back(obstacle);
   VipFacts facts{.node = plan_.node,
                  .backend = backend_name(plan_.election.backend),
                  .engine_runs = engine_answers_ && report_.incarnation != 0,
                  .engine_problem = report_.problem.empty() ? problem_ : report_.problem,
                  .vip = {},
                  .report = report_,
-                 .sick_gates = sick_gates(*address)};
+                 .sick_gates = std::move(sick)};
   if (vip) facts.vip = *vip;
   const auto from = merged_.names.find(*address);
   if (from != merged_.names.end() && api_vips_)

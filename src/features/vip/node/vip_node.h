@@ -6,6 +6,7 @@
 //   VirtualIPs ─────┤
 //   PeerKeys ───────┤
 //   Gates ──────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//                   └→ Routes: BGP, and virtual IPs that nobody is elected for
 //
 // VirtualIPs are objects of the API (api_vips.h), where the file asks for them; nothing else here
 // needs an API.
@@ -31,6 +32,7 @@
 #include "features/vip/node/vip_history.h"
 #include "features/vip/node/vip_metrics.h"
 #include "features/vip/node/vip_status_writer.h"
+#include "features/vip/routes/routes.h"
 #include "node/agent/node_feature.h"
 
 namespace fairlead::vip {
@@ -44,8 +46,8 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, VirtualIPs are to be followed now or no longer, or the secret or the certificates
-  // cannot be read.
+  // another, VirtualIPs are to be followed now or no longer, or the secret, the certificates or a
+  // password cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -58,7 +60,8 @@ class VipNode final : public agent::NodeFeature {
   Result<agent::Explanation> why(std::string_view kind, std::string_view object) const override;
 
  private:
-  VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
+  using Passwords = std::map<Ip, std::string>;  // of BGP's neighbors
+  VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret, Passwords passwords,
           StartGuard start_guard);
   void add_pages();
   Task<void> keep_guard();
@@ -78,6 +81,8 @@ class VipNode final : public agent::NodeFeature {
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
+  JsonObject unelected_status(const VipEntry& entry) const;
+  const VipEntry* entry_of(const Ip& vip) const;
 
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
@@ -99,6 +104,8 @@ class VipNode final : public agent::NodeFeature {
   std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
   PeerKeys peer_keys_;
+  Passwords passwords_;
+  Routes routes_;
   Gates gates_;
   Notifier notifier_;
   std::unique_ptr<ApiVipList> api_vips_;  // null: only the file counts

@@ -156,6 +156,43 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
   return told;
 }
 
+std::string announce_name(Announce announce) {
+  switch (announce) {
+    case Announce::l2:
+      return "l2";
+    case Announce::bgp:
+      return "bgp";
+    case Announce::route:
+      return "route";
+    case Announce::external:
+      return "external";
+  }
+  return "";
+}
+
+agent::Explanation explain_unelected(const UnelectedFacts& facts) {
+  agent::Explanation told{.subject = "virtual IP " + facts.entry.vip.address.to_string(),
+                          .witness = "the agent of node " + facts.node};
+  const bool external = facts.entry.announce == Announce::external;
+  told.fulfilled = external ? facts.sick_gates.empty() : facts.announced;
+  if (external) {
+    told.wanted = "a load balancer of the operator's has it; its health gates are well";
+    told.actual = told.fulfilled ? "the health gates are well" : "a health gate is not well";
+    told.notes.push_back(std::string("what was checked: ") + kExternalChecked);
+  } else {
+    told.wanted = "every healthy node announces it (anycast): nobody is elected";
+    told.actual =
+        facts.announced ? "announced by this node, on " + facts.entry.vip.interface : "not announced by this node";
+    told.notes.push_back("what other nodes do is not known here");
+  }
+  for (const std::string& gate : facts.sick_gates)
+    told.missing.push_back({.what = "health", .why = gate, .remedy = {}, .since = {}});
+  if (!facts.problem.empty())
+    told.missing.push_back(
+        {.what = "the announcement", .why = facts.problem, .remedy = {}, .since = {}});
+  return told;
+}
+
 agent::WhyKind vip_why_kind() {
   return {.name = "vip", .name_help = "its address", .check = check_name, .ask_api = nullptr};
 }

@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "features/vip/config/vip_plan.h"
 #include "features/vip/control/messages.h"
 #include "node/agent/explanation.h"
 #include "node/agent/why_kind.h"
@@ -24,6 +26,24 @@ struct VipFacts {
   std::map<std::string, std::string> told_by_others;
 };
 agent::Explanation explain_vip(const VipFacts& facts, const Ip& address);
+
+// A VIP that nobody is elected for: anycast, or a load balancer's.
+struct UnelectedFacts {
+  std::string node;
+  VipEntry entry;
+  bool announced = false;
+  std::string problem;
+  std::vector<std::string> sick_gates;
+};
+agent::Explanation explain_unelected(const UnelectedFacts& facts);
+
+// What this node looks at of an address that an operator's load balancer has.
+inline constexpr const char* kExternalChecked =
+    "the health gates, asked from this node; that the load balancer leads to this node and not to "
+    "another one was not checked";
+
+// As the file has it: l2, bgp, route, external.
+std::string announce_name(Announce announce);
 
 agent::WhyKind vip_why_kind();
 
