@@ -157,9 +157,11 @@ Task<void> PeerElectorate::keep_state() {
     if (std::optional<Raft::Write> write = elector_->take_write()) {
       std::string text = encode(EngineState{
           .node = options_.node, .instance = instance_, .durable = std::move(write->durable)});
-      Result<> written = co_await runtime::blocking(runtime_, [this, text = std::move(text)] {
-        return runtime_.files().write_atomically(options_.state, text, kStateMode);
-      });
+      // Nothing of this object: it may be gone before the disk has answered.
+      Result<> written = co_await runtime::blocking(
+          runtime_, [&files = runtime_.files(), path = options_.state, text = std::move(text)] {
+            return files.write_atomically(path, text, kStateMode);
+          });
       if (!written) {
         log::error("election state not written",
                    {{"file", options_.state}, {"error", written.error().to_string()}});
