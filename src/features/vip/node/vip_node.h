@@ -2,9 +2,13 @@
 // engine what this node offers, follows what it reports, and keeps what others ask for: status,
 // why, history, metrics, health gates, notify commands.
 //
-//   file → VipPlan ┐
-//   PeerKeys ──────┤
-//   Gates ─────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//   file → VipPlan ─┐
+//   VirtualIPs ─────┤
+//   PeerKeys ───────┤
+//   Gates ──────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//
+// VirtualIPs are objects of the API (api_vips.h), where the file asks for them; nothing else here
+// needs an API.
 //
 // Stopping the agent gives this node's VIPs up in order: the others take them within the margin.
 #pragma once
@@ -22,8 +26,11 @@
 #include "features/vip/gates/notifier.h"
 #include "features/vip/guard/guard_handle.h"
 #include "features/vip/keys/peer_keys.h"
+#include "features/vip/node/api_vip_list.h"
+#include "features/vip/node/api_vips.h"
 #include "features/vip/node/vip_history.h"
 #include "features/vip/node/vip_metrics.h"
+#include "features/vip/node/vip_status_writer.h"
 #include "node/agent/node_feature.h"
 
 namespace fairlead::vip {
@@ -37,7 +44,8 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, or the secret or the certificates cannot be read.
+  // another, VirtualIPs are to be followed now or no longer, or the secret or the certificates
+  // cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -56,21 +64,32 @@ class VipNode final : public agent::NodeFeature {
   Task<void> keep_guard();
   Task<void> keep_order();
   Task<void> follow_reports();
+  Task<void> keep_history();
+  std::string history_path() const { return file_.state_dir + "/history.json"; }
   void take_report(Report report);
   void passed(const Passage& passage);
   void tell_notifier();
   void follow_members();
+  void plan_anew();
+  void follow_api(ApiVipList::News news);
+  void look_at_status();
+  StatusFacts status_facts(const ApiVip& vip) const;
+  std::vector<std::string> sick_gates(const Ip& vip) const;
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
 
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
-  VipPlan plan_;
+  VipPlan file_;
+  VipPlan plan_;       // the file's, with what the API says beside it
+  MergedVips merged_;  // how it came about
   std::string secret_;
   StartGuard start_guard_;
   EngineClient engine_;
   VipHistory history_;
+  bool history_stale_ = false;  // its file
+  runtime::Signal history_changed_;
   Report report_;
   bool engine_answers_ = false;
   std::string problem_;              // why there is no guard, or the order was not taken
@@ -82,6 +101,8 @@ class VipNode final : public agent::NodeFeature {
   PeerKeys peer_keys_;
   Gates gates_;
   Notifier notifier_;
+  std::unique_ptr<ApiVipList> api_vips_;  // null: only the file counts
+  std::unique_ptr<VipStatusWriter> status_writer_;
 };
 
 }  // namespace fairlead::vip
