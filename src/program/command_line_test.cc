@@ -92,7 +92,7 @@ TEST(CommandLine, WrongUsage) {
       {"why thing x", "fairlead why: KIND: thing not in {attachment,vip}", ""},
       {"why attachment a/b/c", "fairlead why: NAME \"a/b/c\" is not the name of an attachment", ""},
       {"vip", "fairlead vip: a command is missing",
-       "Commands: sample, manifest, move, member, history, fence"},
+       "Commands: sample, manifest, move, member, history, tune, fence"},
       {"vip manifest --state here", "fairlead vip manifest: --state here: must be an absolute path",
        ""},
       {"lab", "fairlead lab: a command is missing", "Commands: up, down, status, exec"},

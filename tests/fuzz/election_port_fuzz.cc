@@ -1,6 +1,6 @@
 // What strangers send to the port of an election: datagrams to engines with a secret, with keys and
-// without both, and offers of keys. Nothing is received under a seal, whatever is decoded is encoded
-// and decoded to the same again.
+// without both, and offers of keys. Nothing is received under a seal, whatever is decoded is
+// encoded and decoded to the same again.
 #include "features/vip/keys/key_offer.h"
 #include "features/vip/peers/sessions.h"
 #include "foundation/base/check.h"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # time-limit: 240
-# Mutual TLS between the members of an election, with real agents on three hosts: keys and a holder; a foreign CA, another
-# node's certificate, an expired one and garbage are refused with the reason; captured datagrams are refused when they are
-# sent again; certificates are replaced, and engines killed, under load.
+# Mutual TLS between the members of an election, with real agents on three hosts: keys and a holder; a foreign CA, an expired
+# certificate and garbage are refused, a certificate of another name by --check; captured datagrams change nothing when they are
+# sent again; certificates are replaced while a VIP is held, and engines killed. There is no traffic or load besides.
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 # shellcheck disable=SC1091  # not beside this script
@@ -70,7 +70,7 @@ equal "authenticated" "$(status a | jq .election.authenticated)" true
 if status a | jq -r '.election.notes[]' | grep -q 'not authenticated'; then die "peers are called unauthenticated"; fi
 check "a client reaches it" in_ns client ping -c 1 -W 2 "$VIP"
 
-# --- certificates are replaced under load, and every engine is killed once: the holder stays, or another takes over
+# --- certificates are replaced while a VIP is held, and every engine is killed once: the holder stays, or another takes over
 holder=$(holder)
 epoch=$(takes "$holder")
 for host in "${HOSTS[@]}"; do
@@ -148,4 +148,4 @@ start_agent c
 wait_until 30 "connections" all_connected
 wait_until 30 "c is heard" alive a c
 wait_until 30 "a holder" one_holder
-echo "keys renewed under load, $sent datagrams replayed, wrong certificates refused"
+echo "keys renewed while a VIP was held, $sent datagrams replayed, wrong certificates refused"

@@ -7,8 +7,9 @@
 
 namespace fairlead::command {
 
-// Calls `run` and returns what it returns. As the first process (id 1): in a child, to which signals
-// are passed on; what else ends meanwhile is cleared away. REQUIRES: this process has one thread.
+// Calls `run` and returns what it returns. As the first process (id 1): in a child, to which
+// signals are passed on; what else ends meanwhile is cleared away. REQUIRES: this process has one
+// thread.
 int run_program(const std::function<int()>& run);
 
 }  // namespace fairlead::command

@@ -221,9 +221,10 @@ Task<Result<>> EngineService::run() {
   while (!stopping_ && !engine_) {
     if (order_) {
       Result<> begun = begin();
-      problem_ = begun ? "" : begun.error().message;
+      const std::string before = std::exchange(problem_, begun ? "" : begun.error().message);
       if (begun) break;
-      log::error("engine of virtual IPs does not run", {{"error", problem_}});
+      if (problem_ != before)
+        log::error("engine of virtual IPs does not run", {{"error", problem_}});
       order_.reset();  // the agent tells again
     }
     if (Result<> woken = co_await changed_.wait(); !woken) stopping_ = true;

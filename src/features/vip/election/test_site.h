@@ -183,6 +183,7 @@ class Site {
 
  private:
   static constexpr std::int64_t kStep = 500;  // µs
+  static constexpr std::int64_t kToStart = 5'000;
 
   void start(Host& host) {
     host.incarnation = random_() | 1;
@@ -214,8 +215,13 @@ class Site {
     for (auto& [name, host] : hosts_) {
       if (host.dead) continue;
       if (host.guard_at && now_ >= *host.guard_at) {
-        for (auto& [other, to] : hosts_)
-          if (other != name) send(name, other, *host.farewell);
+        if (host.farewell) {  // then the engine is started, which takes longer than a datagram
+          for (auto& [other, to] : hosts_)
+            if (other != name) send(name, other, *host.farewell);
+          host.farewell.reset();
+          host.guard_at = now_ + kToStart;
+          continue;
+        }
         host.guard_at.reset();
         start(host);
       }

@@ -47,7 +47,8 @@ Result<Proposal> propose_timing(const Measured& measured) {
   for (const PeerSounding& peer : measured.sounding.peers) {
     if (peer.answered < kFewestSamples)
       return fail(Code::unavailable,
-                  fmt::format("{} has answered {} of {} heartbeats: too few to say anything",
+                  fmt::format("{} has answered {} of {} heartbeats: too few to say anything, "
+                              "measure longer",
                               peer.peer, peer.answered, peer.sent));
     if (loss_of(peer) > loss) loss = loss_of(peer), lossy = peer.peer;
     if (peer.longest > trip) trip = peer.longest, slow = peer.peer;

@@ -57,7 +57,8 @@ TEST(Tuning, SaysWhetherTheLeaseInForceWillDo) {
 TEST(Tuning, TooLittleIsNoMeasurement) {
   const Result<Proposal> silent = propose_timing(measured(1'000, 5, 1ms, 1ms));
   ASSERT_FALSE(silent);
-  EXPECT_EQ(silent.error().message, "b has answered 5 of 1000 heartbeats: too few to say anything");
+  EXPECT_EQ(silent.error().message,
+            "b has answered 5 of 1000 heartbeats: too few to say anything, measure longer");
   EXPECT_FALSE(propose_timing({}));
 }
 

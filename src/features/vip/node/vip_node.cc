@@ -249,9 +249,10 @@ Task<void> VipNode::keep_order() {
       problem_ = told.error().message;
       log::error("engine of virtual IPs refuses its order", {{"error", problem_}});
     }
-    runtime::TimedWait wait(
-        runtime_, order_changed_,
-        runtime_.now() + (told && report_.incarnation != 0 ? kOrderAgain : kRetry));
+    // One that could not begin is told again, in case what it lacked is there now.
+    const bool begun = report_.incarnation != 0 || !report_.problem.empty();
+    runtime::TimedWait wait(runtime_, order_changed_,
+                            runtime_.now() + (told && begun ? kOrderAgain : kRetry));
     const Result<> woken = co_await wait;
     if (!woken && woken.error().code == Code::cancelled) co_return;
   }
