@@ -54,7 +54,8 @@ class VipSite {
   std::vector<std::string> holders_of(const Ip& vip) const;
   // What the engines believe, a line each.
   std::string beliefs() const;
-  // Fails with what went wrong so far, and unless each VIP has exactly one holder.
+  // Fails with what went wrong so far, and unless each VIP has exactly one holder, or comes to have
+  // one within a second: VIPs are still being spread.
   Result<> at_rest();
 
   std::size_t farewells = 0;  // that guards sent

@@ -11,6 +11,7 @@
 
 #include "foundation/command/announce.h"
 #include "foundation/command/exit_status.h"
+#include "foundation/command/first_process.h"
 #include "foundation/command/lock_file.h"
 #include "foundation/command/log_flags.h"
 #include "foundation/command/resident_memory.h"
@@ -207,7 +208,7 @@ void add_agent_command(CLI::App& app, int& exit_status) {
     flags->log_format_given = command->count("--log-format") > 0;
     flags->log_level_given = command->count("--log-level") > 0;
     std::erase_if(flags->fields, [](const auto& flag) { return flag.second.empty(); });
-    exit_status = run(*flags);
+    exit_status = command::run_program([&flags] { return run(*flags); });
   });
 }
 

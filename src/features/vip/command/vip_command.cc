@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "features/vip/command/vip_tune.h"
 #include "features/vip/config/vip_texts.h"
 #include "features/vip/control/messages.h"
 #include "features/vip/fence/kernel_fence.h"
@@ -232,6 +233,7 @@ void add_engine(CLI::App& app, int& exit_status) {
   auto flags = std::make_shared<ProcessFlags>();
   command->add_option("--state", flags->engine.state, kStateHelp)->required();
   command->add_option("--note-fd", flags->engine.note_fd, "Where the guard reads what it is to do");
+  command->add_option("--guard", flags->engine.guard, "Process that this one ends with");
   command::add_log_flags(*command, flags->log);
   command->footer("Examples:\n  fairlead vip-engine --state /var/lib/fairlead-vip");
   command->callback([flags, &exit_status] {
@@ -244,7 +246,7 @@ void add_engine(CLI::App& app, int& exit_status) {
 
 void add_vip_commands(CLI::App& app, int& exit_status) {
   CLI::App* vip = app.add_subcommand(
-      "vip", "Virtual IPs: files to begin with, moves, members, history, the fence.");
+      "vip", "Virtual IPs: files to begin with, moves, members, history, times, the fence.");
   vip->require_subcommand(1);
   vip->footer(
       "Examples:\n"
@@ -256,6 +258,7 @@ void add_vip_commands(CLI::App& app, int& exit_status) {
   add_move(*vip, exit_status);
   add_member(*vip, exit_status);
   add_history(*vip, exit_status);
+  add_tune(*vip, exit_status);
   add_fence(*vip, exit_status);
   add_guard(app, exit_status);
   add_engine(app, exit_status);

@@ -109,7 +109,9 @@ struct ElectionSettings {
             "File with a secret of at least 16 bytes that all members share (raft). Without it and "
             "without tls, whoever reaches the port can speak as any peer.");
     v.field("tls", &ElectionSettings::tls)
-        .description("Mutual TLS between the members (raft): all three files or none.");
+        .description(
+            "Mutual TLS between the members (raft): all three files or none. Each certificate has "
+            "the node's name among its DNS names. Needs TCP on the port of listen, too.");
     v.field("quorumLoss", &ElectionSettings::quorum_loss)
         .one_of({"release", "keep"})
         .default_value("release")

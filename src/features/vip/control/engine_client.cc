@@ -7,7 +7,8 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr Duration kAnswerTime = 15s;  // longer than the engine lets a report or a wish wait
+constexpr Duration kAnswerTime = 15s;  // longer than the engine lets a wish wait
+constexpr Duration kReportTime = 3s;   // longer than it lets a report wait
 
 template <class T>
 std::string text_of(const T& value) {
@@ -23,7 +24,7 @@ EngineClient::EngineClient(runtime::Runtime& runtime, const std::string& state)
 }
 
 Task<Result<std::string>> EngineClient::ask(std::string method, std::string target,
-                                            std::string body) {
+                                            std::string body, Duration patience) {
   http::Request request;
   request.method = std::move(method);
   request.target = std::move(target);
@@ -31,7 +32,7 @@ Task<Result<std::string>> EngineClient::ask(std::string method, std::string targ
   request.body = std::move(body);
   Task<Result<http::Response>> sending = http_.send(std::move(request));
   Result<http::Response> response =
-      co_await runtime::with_timeout(runtime_, kAnswerTime, std::move(sending));
+      co_await runtime::with_timeout(runtime_, patience, std::move(sending));
   if (!response) {
     if (response.error().code == Code::cancelled) co_return fail(std::move(response).error());
     co_return fail(Code::unavailable, "the engine does not answer: " + response.error().message);
@@ -43,19 +44,23 @@ Task<Result<std::string>> EngineClient::ask(std::string method, std::string targ
 }
 
 Task<Result<>> EngineClient::order(const Order& order) {
-  FL_CO_TRY(const std::string answer, co_await ask("PUT", "/order", text_of(order)));
+  FL_CO_TRY(const std::string answer, co_await ask("PUT", "/order", text_of(order), kAnswerTime));
   co_return Result<>{};
 }
 
 Task<Result<Report>> EngineClient::report(std::int64_t after) {
   FL_CO_TRY(const std::string text,
-            co_await ask("GET", "/report?after=" + std::to_string(after), ""));
+            co_await ask("GET", "/report?after=" + std::to_string(after), "", kReportTime));
   co_return parse_control<Report>(text);
 }
 
 Task<Result<>> EngineClient::wish(const WishOrder& wish) {
-  FL_CO_TRY(const std::string answer, co_await ask("POST", "/wish", text_of(wish)));
+  FL_CO_TRY(const std::string answer, co_await ask("POST", "/wish", text_of(wish), kAnswerTime));
   co_return Result<>{};
+}
+
+Task<Result<std::string>> EngineClient::measure() {
+  co_return co_await ask("POST", "/measure", "", kAnswerTime);
 }
 
 }  // namespace fairlead::vip

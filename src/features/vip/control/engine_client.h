@@ -15,12 +15,15 @@ class EngineClient {
   EngineClient(runtime::Runtime& runtime, const std::string& state);
 
   Task<Result<>> order(const Order& order);
-  // Waits while the report has the version `after`, for some seconds.
+  // Waits while the report has the version `after`, for a second.
   Task<Result<Report>> report(std::int64_t after);
   Task<Result<>> wish(const WishOrder& wish);
+  // Takes two seconds.
+  Task<Result<std::string>> measure();
 
  private:
-  Task<Result<std::string>> ask(std::string method, std::string target, std::string body);
+  Task<Result<std::string>> ask(std::string method, std::string target, std::string body,
+                                Duration patience);
 
   runtime::Runtime& runtime_;
   http::Client http_;

@@ -13,7 +13,9 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr Duration kLongestPoll = 10s;
+constexpr Duration kLongestPoll = 1s;  // an engine that is stopped is noticed as soon
+constexpr Duration kMeasure = 2s;
+constexpr Duration kBetweenWrites = 100ms;
 constexpr Duration kLookAgain = 250ms;  // for what is not told by a signal: leaders, peers, packets
 constexpr Duration kAwaitArrivals = 60s;  // of a first packet
 constexpr std::size_t kPassagesKept = 1'024;
@@ -83,19 +85,24 @@ Task<void> EngineService::serve(http::Exchange& exchange) {
     response = co_await answer_report(request.target);
   } else if (request.method == "POST" && path == "/wish") {
     response = co_await answer_wish(request.body);
+  } else if (request.method == "POST" && path == "/measure") {
+    response = co_await answer_measure();
   } else {
-    response = text_response(404, "PUT /order, GET /report, POST /wish");
+    response = text_response(404, "PUT /order, GET /report, POST /wish, POST /measure");
   }
   (void)co_await exchange.respond(std::move(response));
 }
 
 http::Response EngineService::take_order(const std::string& body) {
+  if (stopping_) return text_response(503, "the engine is stopping");
   Result<Order> order = parse_control<Order>(body);
   if (!order) return text_response(400, order.error().message);
   if (Result<EngineOptions> options = engine_options(*order, options_.state); !options)
     return text_response(400, options.error().message);
   if (Result<std::vector<VipConfig>> vips = vip_configs(*order); !vips)
     return text_response(400, vips.error().message);
+  if (Result<std::map<std::string, std::string>> keys = peer_keys(*order); !keys)
+    return text_response(400, keys.error().message);
   order_ = std::move(*order);
   changed_.notify();
   return text_response(200, "ok");
@@ -124,6 +131,44 @@ Task<http::Response> EngineService::answer_wish(const std::string& body) {
   co_return outcome_response(co_await engine_->wish(std::move(*wish)));
 }
 
+// Heartbeats are sent anyway. The writes are the only load that this makes: a small file, ten times
+// a second, on a thread.
+Task<http::Response> EngineService::answer_measure() {
+  if (!engine_ || stopping_) co_return text_response(503, "the engine does not run");
+  Election& election = engine_->election();
+  election.measure(runtime_.now());
+  Measure measure;
+  const std::string path = options_.state + "/tune.probe";
+  const Instant until = runtime_.now() + kMeasure;
+  while (runtime_.now() < until) {
+    const Instant began = runtime_.now();
+    const Result<> written = co_await runtime::blocking(runtime_, [this, path] {
+      return runtime_.files().write_atomically(path, std::string(512, 'x'), 0600);
+    });
+    if (!written) co_return text_response(503, written.error().message);
+    measure.write = std::max(measure.write, (runtime_.now() - began).count());
+    if (!co_await runtime::sleep(runtime_, kBetweenWrites)) break;
+  }
+  (void)runtime_.files().remove(path);
+  const std::optional<Sounding> sounding = election.measured(runtime_.now());
+  if (!sounding)
+    co_return text_response(400, "there are no peers to measure: the election is in a store");
+  measure.pause = sounding->longest_pause.count();
+  for (const PeerSounding& one : sounding->peers)
+    measure.peers.push_back({.peer = one.peer,
+                             .sent = signed_number(one.sent),
+                             .answered = signed_number(one.answered),
+                             .total = one.total.count(),
+                             .longest = one.longest.count()});
+  const Timing& timing = election.timing();
+  measure.lease = timing.lease.count(), measure.renew = timing.renew.count();
+  measure.margin = timing.margin.count(), measure.drift_ppm = timing.drift_ppm;
+  http::Response response;
+  response.headers.add("Content-Type", "application/json");
+  response.body.push_back(Bytes(wire::encode_json(resource::encode(measure)) + "\n"));
+  co_return response;
+}
+
 // ---- the engine
 
 Result<> EngineService::begin() {
@@ -144,6 +189,7 @@ Result<> EngineService::begin() {
 
 void EngineService::follow_order() {
   running_ = order_;
+  engine_->set_keys(*peer_keys(*order_));
   engine_->offer(*vip_configs(*order_));
 }
 
@@ -249,8 +295,11 @@ Report EngineService::report() const {
   report.fence = host_->fence_description;
   for (const Participant& one : election.participants(runtime_.now())) {
     report.members.push_back({.name = one.name, .address = one.address});
-    if (one.name != report.node)
-      report.peers.push_back({.name = one.name, .address = one.address, .alive = one.alive});
+    if (one.name == report.node)
+      report.not_believed = one.problem;
+    else
+      report.peers.push_back(
+          {.name = one.name, .address = one.address, .alive = one.alive, .problem = one.problem});
   }
   std::map<Ip, bool> known;  // those of the table and those of this node
   for (const auto& [vip, row] : election.table()) known[vip] = true;

@@ -3,8 +3,9 @@
 //
 //   PUT  /order           from now on; 200, or 400 and why not
 //   GET  /report?after=V  at once if the report's version is not V, else when it changes, at the
-//                         latest after ten seconds
+//                         latest after a second
 //   POST /wish            200, or 400 and why not
+//   POST /measure         what is seen within the next two seconds (`fairlead vip tune`)
 //
 // An order that the running engine cannot follow (another name, address, secret) ends the process
 // in order; the guard starts it anew.
@@ -66,6 +67,7 @@ class EngineService final : public http::Handler, EngineEvents {
   http::Response take_order(const std::string& body);
   Task<http::Response> answer_report(std::string target);
   Task<http::Response> answer_wish(const std::string& body);
+  Task<http::Response> answer_measure();
   Result<> begin();
   void follow_order();
   // Counts the version on if the report is another.

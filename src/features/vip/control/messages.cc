@@ -1,8 +1,10 @@
 #include "features/vip/control/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "features/vip/lease/backends.h"
+#include "foundation/base/encoding.h"
 
 namespace fairlead::vip {
 
@@ -21,6 +23,7 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
     return fail(Code::invalid, "backend must be raft, etcd or kubernetes");
   }
   if (!order.secret.empty()) options.secret = order.secret;
+  options.keyed = order.keyed;
   for (const MemberOrder& member : order.members)
     options.settings.members.push_back({.name = member.name, .address = member.address});
   options.settings.timing = {.lease = Duration(order.lease),
@@ -76,15 +79,60 @@ Result<std::vector<VipConfig>> vip_configs(const Order& order) {
   return vips;
 }
 
+Result<std::map<std::string, std::string>> peer_keys(const Order& order) {
+  std::map<std::string, std::string> keys;
+  for (const KeyOrder& one : order.keys) {
+    auto key = decode_base64(one.key);
+    if (!key) return fail(std::move(key).error().context("key of " + one.peer));
+    keys[one.peer] = std::move(*key);
+  }
+  return keys;
+}
+
 bool only_vips_differ(const Order& before, const Order& after) {
   if (before.vips.empty() != after.vips.empty()) return false;  // a fence is needed, or none
   Order same = after;
   same.vips = before.vips;
+  same.keys = before.keys;
   // The members and times that count are those of the log.
   same.members = before.members;
   same.lease = before.lease, same.renew = before.renew, same.margin = before.margin;
   same.drift_ppm = before.drift_ppm;
   return same == before;
+}
+
+Measure together(const Measure& one, const Measure& other) {
+  Measure both = other;
+  both.pause = std::max(one.pause, other.pause);
+  both.write = std::max(one.write, other.write);
+  for (const PeerMeasure& before : one.peers) {
+    const auto at = std::ranges::find(both.peers, before.peer, &PeerMeasure::peer);
+    if (at == both.peers.end()) {
+      both.peers.push_back(before);
+      continue;
+    }
+    at->sent += before.sent;
+    at->answered += before.answered;
+    at->total += before.total;
+    at->longest = std::max(at->longest, before.longest);
+  }
+  return both;
+}
+
+Measured measured_of(const Measure& measure) {
+  Measured all{.sounding = {.peers = {}, .longest_pause = Duration(measure.pause)},
+               .longest_write = Duration(measure.write),
+               .in_force = {.lease = Duration(measure.lease),
+                            .renew = Duration(measure.renew),
+                            .margin = Duration(measure.margin),
+                            .drift_ppm = measure.drift_ppm}};
+  for (const PeerMeasure& one : measure.peers)
+    all.sounding.peers.push_back({.peer = one.peer,
+                                  .sent = static_cast<std::uint64_t>(one.sent),
+                                  .answered = static_cast<std::uint64_t>(one.answered),
+                                  .total = Duration(one.total),
+                                  .longest = Duration(one.longest)});
+  return all;
 }
 
 Result<Wish> parse_wish(const WishOrder& order) {

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/resource/schema/describe.h"
+#include "features/vip/election/tuning.h"
 #include "features/vip/engine/engine.h"
 #include "foundation/base/result.h"
 
@@ -27,6 +29,19 @@ struct MemberOrder {
   static void describe(V& v) {
     v.field("name", &MemberOrder::name);
     v.field("address", &MemberOrder::address);
+  }
+};
+
+// What this node shares with another one.
+struct KeyOrder {
+  std::string peer;
+  std::string key;  // base64
+
+  bool operator==(const KeyOrder&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peer", &KeyOrder::peer);
+    v.field("key", &KeyOrder::key);
   }
 };
 
@@ -58,7 +73,9 @@ struct Order {
   std::string node;
   std::string backend = "raft";  // or etcd, kubernetes
   std::string listen;
-  std::string secret;  // empty: peers are not authenticated
+  std::string secret;  // of the whole election
+  bool keyed = false;  // each pair of nodes has a key; without both, peers are not authenticated
+  std::vector<KeyOrder> keys;
   std::vector<MemberOrder> members;
   std::int64_t lease = 0, renew = 0, margin = 0;  // ns
   std::int64_t drift_ppm = 0;
@@ -78,6 +95,8 @@ struct Order {
     v.field("backend", &Order::backend);
     v.field("listen", &Order::listen);
     v.field("secret", &Order::secret);
+    v.field("keyed", &Order::keyed);
+    v.field("keys", &Order::keys);
     v.field("members", &Order::members);
     v.field("lease", &Order::lease);
     v.field("renew", &Order::renew);
@@ -103,6 +122,8 @@ Result<EngineOptions> engine_options(const Order& order, const std::string& stat
 Result<std::unique_ptr<Electorate>> open_electorate(runtime::Runtime& runtime, const Order& order,
                                                     const std::string& state);
 Result<std::vector<VipConfig>> vip_configs(const Order& order);
+// By peer.
+Result<std::map<std::string, std::string>> peer_keys(const Order& order);
 // Whether an engine that runs by `before` can go on by `after`; else it must be started anew.
 bool only_vips_differ(const Order& before, const Order& after);
 
@@ -159,6 +180,7 @@ struct PeerReport {
   std::string name;
   std::string address;
   bool alive = false;  // heard within its lease
+  std::string problem;
 
   bool operator==(const PeerReport&) const = default;
   template <class V>
@@ -166,6 +188,7 @@ struct PeerReport {
     v.field("name", &PeerReport::name);
     v.field("address", &PeerReport::address);
     v.field("alive", &PeerReport::alive);
+    v.field("problem", &PeerReport::problem);
   }
 };
 
@@ -214,7 +237,8 @@ struct Report {
   bool authenticated = false;
   bool knows_others = false;  // what other nodes offer: the assigner does, and everybody in a store
   std::string fence;
-  std::string problem;  // why the engine does not run
+  std::string problem;       // why the engine does not run
+  std::string not_believed;  // why the others do not listen to it
   std::vector<VipReport> vips;
   std::vector<Passage> passages;  // the last ones
 
@@ -233,6 +257,7 @@ struct Report {
     v.field("knowsOthers", &Report::knows_others);
     v.field("fence", &Report::fence);
     v.field("problem", &Report::problem);
+    v.field("notBelieved", &Report::not_believed);
     v.field("vips", &Report::vips);
     v.field("passages", &Report::passages);
   }
@@ -242,6 +267,46 @@ struct Report {
 inline bool is_fenced(const Report& report) {
   return !report.fence.empty() && !report.fence.starts_with("none");
 }
+
+// What was measured in a while (election/soundings.h); times in nanoseconds.
+struct PeerMeasure {
+  std::string peer;
+  std::int64_t sent = 0, answered = 0;
+  std::int64_t total = 0, longest = 0;  // round trips
+
+  bool operator==(const PeerMeasure&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peer", &PeerMeasure::peer);
+    v.field("sent", &PeerMeasure::sent);
+    v.field("answered", &PeerMeasure::answered);
+    v.field("totalNanoseconds", &PeerMeasure::total);
+    v.field("longestNanoseconds", &PeerMeasure::longest);
+  }
+};
+
+struct Measure {
+  std::vector<PeerMeasure> peers;
+  std::int64_t pause = 0;  // the longest
+  std::int64_t write = 0;  // the longest, of a small file that is synced
+  std::int64_t lease = 0, renew = 0, margin = 0, drift_ppm = 0;  // in force
+
+  bool operator==(const Measure&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("peers", &Measure::peers);
+    v.field("longestPauseNanoseconds", &Measure::pause);
+    v.field("longestWriteNanoseconds", &Measure::write);
+    v.field("leaseNanoseconds", &Measure::lease);
+    v.field("renewNanoseconds", &Measure::renew);
+    v.field("marginNanoseconds", &Measure::margin);
+    v.field("driftPpm", &Measure::drift_ppm);
+  }
+};
+// Two measures, one after the other, as one.
+Measure together(const Measure& one, const Measure& other);
+// For propose_timing() (election/tuning.h).
+Measured measured_of(const Measure& measure);
 
 // By hand (election/wish.h).
 struct WishOrder {

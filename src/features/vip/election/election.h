@@ -15,6 +15,7 @@
 
 #include "features/vip/election/message.h"
 #include "features/vip/election/placement.h"
+#include "features/vip/election/soundings.h"
 #include "features/vip/election/timing.h"
 
 namespace fairlead::vip {
@@ -24,6 +25,7 @@ struct Participant {
   std::string name;
   std::string address;  // empty: it has none
   bool alive = false;
+  std::string problem;  // why it is not listened to, or of this node: why the others do not
 };
 
 class Election {
@@ -61,6 +63,11 @@ class Election {
   virtual std::uint64_t term() const = 0;  // of the assigner
   virtual std::vector<Participant> participants(Instant now) const = 0;
   virtual const Timing& timing() const = 0;  // that are in force
+
+  // Notes loss, round trips and pauses from now on, until measured(); nothing: there are no peers
+  // to measure.
+  virtual void measure(Instant) {}
+  virtual std::optional<Sounding> measured(Instant) { return std::nullopt; }
 
  protected:
   Election() = default;

@@ -14,6 +14,7 @@ constexpr std::size_t kMostVips = 1'024;  // that are known of: more than a fenc
 Elector::Elector(ElectorOptions options, Instant now, Raft::Random random)
     : self_(std::move(options.self)),
       incarnation_(options.incarnation),
+      instance_(options.instance),
       raft_(self_, std::move(options.durable), now, std::move(random)),
       book_(raft_.latest().settings.timing, now),
       tenure_(raft_.latest().settings.timing.lease, incarnation_ >> 16),
@@ -66,6 +67,7 @@ std::vector<Elector::Envelope> Elector::take_messages() {
   for (Raft::Envelope& envelope : raft_.take_messages())
     all.push_back(
         {envelope.to, {.incarnation = incarnation_, .raft = std::move(envelope.message)}});
+  for (Envelope& envelope : all) envelope.message.instance = instance_;
   return all;
 }
 
@@ -186,79 +188,6 @@ void Elector::assign(Instant now) {
   if (!rows.empty()) send_assignments();
 }
 
-Result<> Elector::move(Instant now, const Ip& vip, const std::string& node) {
-  const PlacementView known = view(now);
-  const auto at = known.nodes.find(node);
-  if (at == known.nodes.end()) return fail(Code::not_found, node + " is no member");
-  const auto candidate = at->second.candidates.find(vip);
-  if (candidate == at->second.candidates.end())
-    return fail(Code::invalid, node + " does not offer " + vip.to_string());
-  if (!at->second.alive) return fail(Code::unavailable, node + " does not answer");
-  if (!candidate->second.healthy) return fail(Code::unavailable, node + " is not healthy");
-  by_hand_[vip] = node;
-  assign(now);
-  return {};
-}
-
-Result<> Elector::change_members(Instant now, const Wish& wish) {
-  Settings settings = raft_.latest().settings;
-  const Member* known = settings.find(wish.node);
-  if (wish.kind == Wish::Kind::add_member) {
-    if (known && known->address != wish.address)
-      return fail(Code::invalid, wish.node + " is a member already, at " + known->address);
-    if (known) return {};
-    settings.members.push_back({.name = wish.node, .address = wish.address});
-    std::ranges::sort(settings.members);
-  } else {
-    if (!known) return {};
-    if (settings.members.size() == 1)
-      return fail(Code::invalid, "the last member cannot be removed");
-    if (wish.node == self_) {  // another one leads first, and is then told this wish
-      for (const auto& [name, peer] : peers_)
-        if (is_alive(now, name) && raft_.transfer(now, name))
-          return fail(Code::unavailable, "another member is to lead first");
-      return fail(Code::unavailable, "no other member answers");
-    }
-    std::erase_if(settings.members, [&](const Member& one) { return one.name == wish.node; });
-  }
-  // A list of which no majority answers could never be changed again.
-  std::size_t heard = settings.find(self_) ? 1 : 0;
-  for (const Member& member : settings.members)
-    if (member.name != self_ && (!raft_.latest().settings.find(member.name) ||  // the new one
-                                 is_alive(now, member.name)))
-      ++heard;
-  if (2 * heard <= settings.members.size())
-    return fail(Code::invalid,
-                "then no majority of the members would be up: start the others first");
-  return raft_.propose(now, std::move(settings));
-}
-
-std::optional<WishAnswer> Elector::grant(Instant now, const NumberedWish& one) {
-  const bool move = one.wish.kind == Wish::Kind::move;
-  const Result<> done =
-      move ? this->move(now, one.wish.vip, one.wish.node) : change_members(now, one.wish);
-  if (!move && !done && done.error().code == Code::unavailable) return std::nullopt;
-  return WishAnswer{.number = one.number, .refusal = done ? "" : done.error().message};
-}
-
-std::uint64_t Elector::wish(Instant now, Wish wish) {
-  const std::uint64_t number = wishes_.add(now, std::move(wish));
-  tell_wishes(now);
-  return number;
-}
-
-void Elector::tell_wishes(Instant now) {
-  wishes_.give_up(now);
-  const std::vector<NumberedWish> open = wishes_.open();
-  if (open.empty()) return;
-  if (raft_.leads() && led_ == raft_.term()) {
-    for (const NumberedWish& one : open)
-      if (const std::optional<WishAnswer> answer = grant(now, one)) wishes_.answered(*answer);
-  } else if (peers_.contains(raft_.leader())) {
-    to(raft_.leader()).wishes = open;
-  }
-}
-
 bool Elector::hears_majority(Instant now) const {
   std::size_t heard = 1;
   for (const auto& [name, peer] : peers_)
@@ -266,10 +195,19 @@ bool Elector::hears_majority(Instant now) const {
   return 2 * heard > raft_.latest().settings.members.size();
 }
 
+std::string Elector::problem_of(const std::string& member) const {
+  if (member == self_) return own_problem(own_view());
+  const auto peer = peers_.find(member);
+  return peer == peers_.end() ? "" : peer->second.problem;
+}
+
 std::vector<Participant> Elector::participants(Instant now) const {
   std::vector<Participant> all;
   for (const Member& member : raft_.latest().settings.members)
-    all.push_back({member.name, member.address, is_alive(now, member.name)});
+    all.push_back({.name = member.name,
+                   .address = member.address,
+                   .alive = is_alive(now, member.name),
+                   .problem = problem_of(member.name)});
   return all;
 }
 
@@ -295,8 +233,10 @@ void Elector::beat(Instant now) {
   beat_due_ = now + timing().renew;
   for (Beat& page : tenure_.beat(now)) {
     page.offers = static_cast<std::uint32_t>(offers_.size());
-    for (const auto& [name, peer] : peers_)
+    for (const auto& [name, peer] : peers_) {
       pages_.push_back({name, {.incarnation = incarnation_, .beat = page}});
+      soundings_.sent(now, page.sequence, name);
+    }
     std::vector<Verdict> own;
     for (const Claim& claim : page.claims)
       own.push_back(book_.claim(now, {self_, incarnation_}, page.lease, claim));
@@ -331,7 +271,31 @@ void Elector::closed(Instant now, const Claim& claim) {
   }
 }
 
+bool Elector::believes(const std::string& from, const Message& message) {
+  const std::string problem = message_problem(own_view(), from, message);
+  if (const auto peer = peers_.find(from); peer != peers_.end()) {
+    peer->second.problem = problem;
+    if (problem.empty() && message.instance != 0) peer->second.instance = message.instance;
+  }
+  if (!problem.empty()) raft_.disk_lost(from);  // it learns that it is not listened to
+  return problem.empty();
+}
+
+void Elector::learn_disks(Instant now) {
+  if (!raft_.leads() || !raft_.settled()) return;
+  Settings settings = raft_.latest().settings;
+  for (Member& member : settings.members) {
+    if (member.instance != 0) continue;
+    const auto peer = peers_.find(member.name);
+    if (member.name == self_) member.instance = instance_;
+    if (peer != peers_.end() && is_alive(now, member.name)) member.instance = peer->second.instance;
+  }
+  if (settings != raft_.latest().settings)
+    (void)raft_.propose(now, std::move(settings));  // or later
+}
+
 void Elector::tick(Instant now) {
+  soundings_.woke(next_tick(), now);
   // This node was stopped: what it did not hear meanwhile says nothing about the others.
   const Duration pause = now - last_tick_;
   if (pause > 4 * timing().renew)
@@ -341,6 +305,8 @@ void Elector::tick(Instant now) {
   follow_leader(now);
   assign(now);
   if (now >= beat_due_) {
+    learn_disks(now);
+    follow_leader(now);
     beat(now);
     send_offers();
     send_assignments();
@@ -394,6 +360,7 @@ void Elector::take_offer(Instant now, Peer& peer, const Offer& offer) {
 }
 
 void Elector::receive(Instant now, const std::string& from, const Message& message) {
+  if (!believes(from, message)) return;
   if (const auto gone = peers_.find(from);
       gone != peers_.end() && !message.released_all && message.incarnation == gone->second.gone)
     return;  // sent before it ended
@@ -402,7 +369,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     follow_leader(now);
   }
   const auto at = peers_.find(from);
-  if (at == peers_.end()) return;
+  if (at == peers_.end()) return knocked(now, from);
   Peer& peer = at->second;
   if (message.released_all) {
     book_.release_all({from, message.incarnation});
@@ -415,6 +382,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     peer.incarnation = message.incarnation;
     peer.seen.clear();
     peer.offers.clear();
+    send_assignments();  // what is its own it may claim again at once
   }
   peer.heard = now;
   for (const Claim& claim : message.released) {
@@ -425,6 +393,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   if (message.beat) take_beat(now, from, message);
   if (message.beat && now < assigns_from_) assign(now);
   if (message.answer) {
+    soundings_.answered(now, message.answer->sequence, from);
     tenure_.answered(from, message.answer->sequence, message.answer->verdicts);
     for (const Verdict& verdict : message.answer->verdicts)
       if (verdict.kind == Verdict::Kind::promised || verdict.kind == Verdict::Kind::young)
@@ -454,7 +423,7 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
     for (const NumberedWish& one : message.wishes)
       if (std::optional<WishAnswer> answer = grant(now, one))
         to(from).wish_answers.push_back(std::move(*answer));
-  for (const WishAnswer& answer : message.wish_answers) wishes_.answered(answer);
+  for (const WishAnswer& answer : message.wish_answers) wishes_.answered(now, answer);
   if (!message.offers.empty()) assign(now);  // else at the next tick
 }
 

@@ -22,9 +22,11 @@
 
 #include "features/vip/election/election.h"
 #include "features/vip/election/message.h"
+#include "features/vip/election/message_check.h"
 #include "features/vip/election/placement.h"
 #include "features/vip/election/promise_book.h"
 #include "features/vip/election/raft.h"
+#include "features/vip/election/soundings.h"
 #include "features/vip/election/tenure.h"
 #include "features/vip/election/wishes.h"
 
@@ -33,6 +35,7 @@ namespace fairlead::vip {
 struct ElectorOptions {
   std::string self;
   std::uint64_t incarnation = 0;  // drawn at start
+  std::uint64_t instance = 0;     // of the disk; 0: not told to others
   Raft::Durable durable;
 };
 
@@ -76,11 +79,21 @@ class Elector final : public Election {
   PlacementView view(Instant now) const override;
   std::uint64_t term() const override { return raft_.term(); }
   std::vector<Participant> participants(Instant now) const override;
+  // Why a member is not listened to, or of this node: why the others do not; empty: all is well.
+  std::string problem_of(const std::string& member) const;
+  void measure(Instant now) override { soundings_.begin(now); }
+  std::optional<Sounding> measured(Instant now) override {
+    return soundings_.end(now, timing().renew);
+  }
+  // Somebody who is no member has spoken: it could become one.
+  void knocked(Instant now, const std::string& name);
   const Timing& timing() const override { return raft_.latest().settings.timing; }
   Raft& raft() { return raft_; }
   const Raft& raft() const { return raft_; }
   // The message that ends this engine's tenures, for the guard to send: to every peer.
-  Message farewell() const { return {.incarnation = incarnation_, .released_all = true}; }
+  Message farewell() const {
+    return {.incarnation = incarnation_, .released_all = true, .instance = instance_};
+  }
 
  private:
   struct Peer {
@@ -88,12 +101,23 @@ class Elector final : public Election {
     Instant beat{};              // heard last
     std::uint32_t to_offer = 0;  // VIPs, as it said then
     std::uint64_t incarnation = 0;
-    std::uint64_t gone = 0;    // the incarnation that released everything last
-    std::map<Ip, Epoch> seen;  // assignments that it has
+    std::uint64_t instance = 0;  // of its disk
+    std::string problem;         // why it is not listened to
+    std::uint64_t gone = 0;      // the incarnation that released everything last
+    std::map<Ip, Epoch> seen;    // assignments that it has
     std::map<Ip, Offer> offers;
     std::map<Ip, Instant> healthy_since;
   };
 
+  bool believes(const std::string& from, const Message& message);
+  // The members learn each other's disks, one entry of the log for all that are known.
+  void learn_disks(Instant now);
+  OwnView own_view() const {
+    return {.self = self_,
+            .instance = instance_,
+            .settings = raft_.latest().settings,
+            .term = raft_.term()};
+  }
   void follow_settings(Instant now);
   void follow_leader(Instant now);
   void beat(Instant now);
@@ -114,6 +138,7 @@ class Elector final : public Election {
 
   std::string self_;
   std::uint64_t incarnation_;
+  std::uint64_t instance_;
   Raft raft_;
   PromiseBook book_;
   Tenure tenure_;
@@ -130,6 +155,8 @@ class Elector final : public Election {
   std::map<Ip, Instant> own_healthy_since_;
   std::map<Ip, std::string> by_hand_;
   Wishes wishes_;
+  std::map<std::string, Instant> knocks_;
+  Soundings soundings_;
   std::vector<Claim> closing_;
   std::map<Ip, std::string> refused_;  // who was told last that the VIP is promised to another
   std::map<std::string, Peer, std::less<>> peers_;

@@ -163,10 +163,15 @@ TEST(Elector, WishesAreRefusedWithTheReason) {
   Site site({"a", "b", "c"}, 1, 4);
   site.run(3s);
   auto& asked = site.host("a");
+  Code code{};
   const auto answer_to = [&](Wish wish) -> std::string {
     const std::uint64_t number = asked.engine->wish(site.clock(asked), std::move(wish));
-    site.run(6s);
-    const std::optional<Result<>> answer = asked.engine->take_answer(number);
+    std::optional<Result<>> answer;
+    for (int i = 0; i < 60 && !answer; ++i) {
+      site.run(100ms);
+      answer = asked.engine->take_answer(number);
+    }
+    code = answer && !*answer ? answer->error().code : Code::internal;
     return !answer ? "none" : *answer ? "done" : answer->error().message;
   };
   EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "x"}), "x is no member");
@@ -174,16 +179,61 @@ TEST(Elector, WishesAreRefusedWithTheReason) {
             "b does not offer 10.0.0.9");
   EXPECT_EQ(answer_to({.kind = Wish::Kind::add_member, .vip = {}, .node = "b", .address = "z:2"}),
             "b is a member already, at b:1");
+  EXPECT_EQ(code, Code::invalid);
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::add_member, .vip = {}, .node = "d", .address = "d:1"}),
+            "d is not heard: start its agent first, with the other members in its file");
   EXPECT_EQ(answer_to({.kind = Wish::Kind::remove_member, .vip = {}, .node = "x", .address = {}}),
             "done");
   site.power_off(site.host("c"));
   site.run(1s);
+  EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "c"}), "c does not answer");
+  EXPECT_EQ(code, Code::unavailable) << "it may answer again: the command line is not wrong";
   EXPECT_EQ(answer_to({.kind = Wish::Kind::remove_member, .vip = {}, .node = "b", .address = {}}),
             "then no majority of the members would be up: start the others first");
   site.power_off(site.host("b"));
   site.run(1s);
   EXPECT_EQ(answer_to({.kind = Wish::Kind::move, .vip = vip(1), .node = "b"}),
             "no assigner has answered: is a majority of the members up?");
+}
+
+// Whoever is told that it is done can rely on it: a majority has it on disk.
+TEST(Elector, AChangeOfMembersIsAnsweredWhenItIsCommitted) {
+  Site site({"a", "b", "c"}, 1, 4);
+  site.run(3s);
+  site.join("d");
+  site.run(3s);
+  auto& asked = site.host("a");
+  site.disks_stall = true;
+  const std::uint64_t number = asked.engine->wish(
+      site.clock(asked),
+      {.kind = Wish::Kind::add_member, .vip = {}, .node = "d", .address = "d:1"});
+  for (int i = 0; i < 20; ++i) {
+    site.run(100ms);
+    ASSERT_FALSE(asked.engine->take_answer(number)) << "no disk has it";
+  }
+  site.disks_stall = false;
+  std::optional<Result<>> answer;
+  for (int i = 0; i < 20 && !answer; ++i) {
+    site.run(100ms);
+    answer = asked.engine->take_answer(number);
+  }
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(*answer);
+  EXPECT_NE(asked.engine->raft().committed().settings.find("d"), nullptr);
+}
+
+// Whoever asked may be gone.
+TEST(Elector, AnswersThatNobodyTakesAreForgotten) {
+  Site site({"a"}, 1, 4);
+  site.run(3s);
+  auto& asked = site.host("a");
+  const std::uint64_t number =
+      asked.engine->wish(site.clock(asked), {.kind = Wish::Kind::move, .vip = vip(9), .node = "x"});
+  site.run(100ms);
+  EXPECT_TRUE(asked.engine->has_answers());
+  site.run(2 * Wishes::kPatience);
+  EXPECT_FALSE(asked.engine->has_answers());
+  EXPECT_FALSE(asked.engine->take_answer(number));
 }
 
 TEST(Elector, ASickNodeGivesItsVipsUp) {
@@ -212,6 +262,23 @@ TEST(Elector, TheDeathOfTheLeaderDropsNoVipOfAHealthyNode) {
     }
     for (int i = 1; i <= 3; ++i) EXPECT_EQ(site.holder(i).size(), 1u);
   }
+}
+
+// One is dead for good, and one of the others is started anew: the two must not wait for the vote
+// of the third, in a term in which the new one cannot vote.
+TEST(Elector, TwoOfThreeElectAfterOneOfThemWasStartedAnew) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const char* again : {"a", "b"}) {
+      Site site({"a", "b", "c"}, 1, seed);
+      site.run(3s);
+      site.power_off(site.host("c"));
+      site.power_off(site.host(again));
+      site.run(1s);
+      site.power_on(site.host(again));
+      site.run(5s);
+      EXPECT_NE(site.leader(), "") << "seed " << seed << ", " << again;
+      EXPECT_EQ(site.holder(1).size(), 1u) << "seed " << seed << ", " << again;
+    }
 }
 
 TEST(Elector, StalledDisksStopNoFailover) {

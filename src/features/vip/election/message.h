@@ -63,6 +63,7 @@ struct Message {
   std::uint64_t term = 0;
   std::vector<NumberedWish> wishes;  // to the assigner
   std::vector<WishAnswer> wish_answers;
+  std::uint64_t instance = 0;  // of the sender's disk; 0: not told
   auto operator<=>(const Message&) const = default;
 };
 

@@ -249,6 +249,7 @@ class Decoder {
     each(bytes, [&](const ProtoReader& in) {
       if (in.field() == 1) answer.number = in.number();
       if (in.field() == 2) answer.refusal = text(in.bytes());
+      if (in.field() == 3) answer.unavailable = in.boolean();
     });
     return answer;
   }
@@ -350,6 +351,7 @@ void write(ProtoWriter& out, const NumberedWish& one) {
 void write(ProtoWriter& out, const WishAnswer& answer) {
   out.number(1, answer.number);
   out.bytes(2, answer.refusal.substr(0, kLongestText));
+  out.boolean(3, answer.unavailable);
 }
 
 }  // namespace
@@ -375,6 +377,7 @@ std::string encode(const Message& message) {
   out.number(12, message.term);
   for (const NumberedWish& wish : message.wishes) part(13, wish);
   for (const WishAnswer& answer : message.wish_answers) part(14, answer);
+  out.number(15, message.instance);
   return bytes;
 }
 
@@ -425,6 +428,9 @@ Result<Message> decode_message(std::string_view bytes) {
         break;
       case 14:
         in.item(message.wish_answers, part, [&](auto b) { return in.wish_answer(b); });
+        break;
+      case 15:
+        message.instance = reader.number();
         break;
       default:
         break;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "features/vip/election/message_check.h"
 #include "foundation/base/check.h"
 
 namespace fairlead::vip {
@@ -91,6 +92,11 @@ void Raft::tick(Instant now) {
   if (now >= election_due_) ask(now, false);
 }
 
+void Raft::disk_lost(const std::string& member) {
+  if (const auto follower = followers_.find(member); follower != followers_.end())
+    follower->second.on_disk = {};
+}
+
 void Raft::leader_gone(Instant now) {
   if (role_ != Role::follower) return;
   leader_.clear();
@@ -103,7 +109,7 @@ void Raft::leader_gone(Instant now) {
 void Raft::ask(Instant now, bool at_once) {
   follow(now);
   leader_.clear();
-  if (!is_member(self_)) return;
+  if (!is_member(self_) || term_to_stand_in() > kLastTerm) return;
   if (at_once) return stand(now, term_to_stand_in());
   role_ = Role::asking;
   votes_ = {self_};

@@ -84,6 +84,8 @@ class Raft {
   void written(Instant now, std::uint64_t number);
   void write_failed() { in_write_.reset(), write_number_ = 0; }  // it is to be tried again
 
+  // What this member acknowledged is lost: it is sent everything again.
+  void disk_lost(const std::string& member);
   // The leader has ended, and said so: a successor need not wait for the election time.
   void leader_gone(Instant now);
 

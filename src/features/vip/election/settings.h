@@ -16,7 +16,7 @@ namespace fairlead::vip {
 struct Member {
   std::string name;
   std::string address;         // host:port of its election socket
-  std::uint64_t instance = 0;  // of its disk (engine/state_file.h); 0: not known. Not compared yet
+  std::uint64_t instance = 0;  // of its disk (engine/state_file.h); 0: not known
   auto operator<=>(const Member&) const = default;
 };
 

@@ -42,8 +42,10 @@ class Site {
       host.rate = 1.0 + static_cast<double>(pick(2 * half + 1) - half) / 1e6;
       host.offset = Duration(pick(3'600'000'000'000));
       host.disk = {.reserved_term = 0, .log = {{.version = {}, .settings = settings}}};
+      host.instance = random_() | 1;
       start(host);
     }
+    first_ = settings;
   }
 
   struct Host {
@@ -52,6 +54,7 @@ class Site {
     Duration offset{};
     std::optional<Elector> engine;
     std::uint64_t incarnation = 0;
+    std::uint64_t instance = 0;  // of the disk
     Raft::Durable disk;
     std::optional<std::pair<std::int64_t, Raft::Write>> writing;
     std::map<Ip, Instant> fence;                          // deadlines in the kernel
@@ -69,6 +72,11 @@ class Site {
   }
 
   Host& host(const std::string& name) { return hosts_.at(name); }
+  // Of a machine without power: it comes back with its file only.
+  void lose_disk(Host& host) {
+    host.disk = {.reserved_term = 0, .log = {{.version = {}, .settings = first_}}};
+    host.instance = random_() | 1;
+  }
   // A machine that is to become a member: its file names those that there are, and itself.
   void join(const std::string& name) {
     Settings settings = hosts_.begin()->second.disk.log.back().settings;
@@ -78,6 +86,7 @@ class Site {
     host.name = name;
     host.offset = Duration(pick(3'600'000'000'000));
     host.disk = {.reserved_term = 0, .log = {{.version = {}, .settings = settings}}};
+    host.instance = random_() | 1;
     start(host);
   }
   // Asked of any node, until it is done.
@@ -177,9 +186,11 @@ class Site {
 
   void start(Host& host) {
     host.incarnation = random_() | 1;
-    host.engine.emplace(
-        ElectorOptions{.self = host.name, .incarnation = host.incarnation, .durable = host.disk},
-        clock(host), [this] { return random_(); });
+    host.engine.emplace(ElectorOptions{.self = host.name,
+                                       .incarnation = host.incarnation,
+                                       .instance = host.instance,
+                                       .durable = host.disk},
+                        clock(host), [this] { return random_(); });
     offer(host);
   }
   void close_fences(Host& host) {
@@ -293,6 +304,7 @@ class Site {
   std::mt19937_64 random_;
   int vips_;
   Timing timing_;
+  Settings first_;  // as the files have them
   std::int64_t now_ = 0;
   std::map<std::string, Host> hosts_;
   std::vector<Flying> flying_;

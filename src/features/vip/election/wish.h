@@ -28,7 +28,8 @@ struct NumberedWish {
 
 struct WishAnswer {
   std::uint64_t number = 0;
-  std::string refusal;  // empty: it is done
+  std::string refusal;       // empty: it is done
+  bool unavailable = false;  // it may be granted another time
   auto operator<=>(const WishAnswer&) const = default;
 };
 

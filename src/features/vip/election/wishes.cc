@@ -9,20 +9,22 @@ std::uint64_t Wishes::add(Instant now, Wish wish) {
   return count_;
 }
 
-void Wishes::answered(const WishAnswer& answer) {
+void Wishes::answered(Instant now, const WishAnswer& answer) {
   if (open_.erase(answer.number) == 0) return;
-  if (answer.refusal.empty()) {
-    answers_[answer.number] = {};
-  } else {
-    answers_[answer.number] = fail(Code::invalid, answer.refusal);
-  }
+  Result<> outcome;
+  if (!answer.refusal.empty())
+    outcome = fail(answer.unavailable ? Code::unavailable : Code::invalid, answer.refusal);
+  answers_[answer.number] = {.outcome = std::move(outcome), .expires = now + kPatience};
 }
 
 void Wishes::give_up(Instant now) {
+  std::erase_if(answers_, [&](const auto& answer) { return now >= answer.second.expires; });
   std::erase_if(open_, [&](const auto& wish) {
     if (now < wish.second.expires) return false;
-    answers_[wish.first] =
-        fail(Code::unavailable, "no assigner has answered: is a majority of the members up?");
+    answers_[wish.first] = {
+        .outcome =
+            fail(Code::unavailable, "no assigner has answered: is a majority of the members up?"),
+        .expires = now + kPatience};
     return true;
   });
 }
@@ -36,7 +38,7 @@ std::vector<NumberedWish> Wishes::open() const {
 std::optional<Result<>> Wishes::take_answer(std::uint64_t number) {
   const auto at = answers_.find(number);
   if (at == answers_.end()) return std::nullopt;
-  std::optional<Result<>> answer = std::move(at->second);
+  std::optional<Result<>> answer = std::move(at->second.outcome);
   answers_.erase(at);
   return answer;
 }

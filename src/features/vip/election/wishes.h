@@ -17,8 +17,8 @@ class Wishes {
   static constexpr Duration kPatience = 5s;  // then the answer is that nobody answers
 
   std::uint64_t add(Instant now, Wish wish);
-  void answered(const WishAnswer& answer);
-  // Says so to those that have waited too long.
+  void answered(Instant now, const WishAnswer& answer);
+  // Says so to those that have waited too long, and forgets answers that nobody took.
   void give_up(Instant now);
 
   std::vector<NumberedWish> open() const;
@@ -26,6 +26,7 @@ class Wishes {
   std::optional<Result<>> take_answer(std::uint64_t number);
   bool has_answers() const { return !answers_.empty(); }
   std::optional<Instant> next() const;
+  std::size_t kept() const { return answers_.size(); }
 
  private:
   struct Open {
@@ -34,7 +35,11 @@ class Wishes {
   };
   std::uint64_t count_ = 0;
   std::map<std::uint64_t, Open> open_;
-  std::map<std::uint64_t, Result<>> answers_;
+  struct Answer {
+    Result<> outcome;
+    Instant expires{};  // nobody has asked for it any more
+  };
+  std::map<std::uint64_t, Answer> answers_;
 };
 
 }  // namespace fairlead::vip

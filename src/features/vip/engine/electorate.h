@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ class Electorate {
   // valid whenever farewells_changed() is notified.
   virtual std::vector<Farewell> farewells() const { return {}; }
   runtime::Signal& farewells_changed() { return farewells_changed_; }
+
+  // What this node shares with each of the others, where they have a key for each pair.
+  virtual void set_keys(const std::map<std::string, std::string>&) {}
 
   // Others cannot take part in another's name.
   virtual bool authenticated() const = 0;

@@ -83,8 +83,10 @@ class Engine {
 
   const std::map<Ip, VipConfig>& vips() const { return vips_; }
   const Election& election() const { return election_; }
+  Election& election() { return election_; }
   bool holds(const Ip& vip) const;
   bool authenticated() const { return electorate_->authenticated(); }
+  void set_keys(const std::map<std::string, std::string>& keys) { electorate_->set_keys(keys); }
 
  private:
   struct Closing {

@@ -17,10 +17,17 @@ Result<EngineState> read_state(runtime::Runtime& runtime, const EngineOptions& o
   if (text) {
     Result<EngineState> state = decode_state(*text);
     if (!state) return fail(std::move(state).error().context(options.state));
+    if (!state->node.empty() && state->node != options.node)
+      return fail(Code::invalid, options.state + ": belongs to node " + state->node + ", this is " +
+                                     options.node +
+                                     ": if its disk was copied or the node has another name now, "
+                                     "delete the file");
+    state->node = options.node;
     return state;
   }
   if (text.error().code != Code::not_found) return fail(text.error());
   EngineState state{
+      .node = options.node,
       .instance = runtime.random() | 1,
       .durable = {.reserved_term = 0, .log = {{.version = {}, .settings = options.settings}}}};
   std::ranges::sort(state.durable.log.front().settings.members);
@@ -48,9 +55,12 @@ PeerElectorate::PeerElectorate(runtime::Runtime& runtime, EngineOptions options,
       options_(std::move(options)),
       instance_(state.instance),
       socket_(std::move(socket)),
-      sessions_({.self = {options_.node, runtime_.random() | 1}, .secret = options_.secret}) {
+      sessions_({.self = {options_.node, runtime_.random() | 1},
+                 .secret = options_.secret,
+                 .keyed = options_.keyed}) {
   elector_.emplace(ElectorOptions{.self = options_.node,
                                   .incarnation = sessions_.self().incarnation,
+                                  .instance = instance_,
                                   .durable = std::move(state.durable)},
                    runtime_.now(), [this] { return runtime_.random(); });
   follow_members();
@@ -67,11 +77,25 @@ void PeerElectorate::follow_members() {
       addresses_[member.name] = std::move(*at);
   }
   sessions_.set_peers(names);
+  tell_problem(options_.node, elector_->problem_of(options_.node));
+}
+
+void PeerElectorate::tell_problem(const std::string& node, const std::string& problem) {
+  std::string& told = told_[node];
+  if (told == problem) return;
+  told = problem;
+  if (problem.empty())
+    log::info("election member is listened to again", {{"member", node}});
+  else
+    log::error("election member is not listened to", {{"member", node}, {"reason", problem}});
 }
 
 void PeerElectorate::carry() {
-  for (const Elector::Envelope& envelope : elector_->take_messages())
+  for (const Elector::Envelope& envelope : elector_->take_messages()) {
+    if (std::optional<std::string> probe = sessions_.probe(envelope.to))
+      queue(envelope.to, std::move(*probe));
     queue(envelope.to, sessions_.send(envelope.to, envelope.message));
+  }
   if (elector_->raft().latest().version != members_) follow_members();
   if (sessions_.changes() != sessions_seen_) {
     sessions_seen_ = sessions_.changes();
@@ -81,9 +105,13 @@ void PeerElectorate::carry() {
 }
 
 void PeerElectorate::queue(const std::string& to, std::string bytes) {
-  if (outgoing_.size() >= kMostQueued || gone_) return;
+  if (outgoing_.size() >= kMostQueued || gone_ || bytes.empty()) return;
   outgoing_.push_back({to, std::move(bytes)});
   to_send_.notify();
+}
+
+void PeerElectorate::set_keys(const std::map<std::string, std::string>& keys) {
+  sessions_.set_keys(keys);
 }
 
 Task<void> PeerElectorate::send() {
@@ -113,9 +141,13 @@ Task<void> PeerElectorate::receive() {
     if (!outcome.refused.empty())
       log::debug("datagram refused",
                  {{"from", datagram->from.to_string()}, {"reason", outcome.refused}});
+    if (!outcome.knock.empty()) elector_->knocked(runtime_.now(), outcome.knock);
     if (outcome.reply) queue(outcome.reply->first, std::move(outcome.reply->second));
-    if (outcome.received)
-      elector_->receive(runtime_.now(), outcome.received->from, outcome.received->message);
+    if (outcome.received) {
+      const std::string& from = outcome.received->from;
+      elector_->receive(runtime_.now(), from, outcome.received->message);
+      tell_problem(from, elector_->problem_of(from));
+    }
     settle_();
   }
 }
@@ -123,11 +155,13 @@ Task<void> PeerElectorate::receive() {
 Task<void> PeerElectorate::keep_state() {
   for (;;) {
     if (std::optional<Raft::Write> write = elector_->take_write()) {
-      std::string text =
-          encode(EngineState{.instance = instance_, .durable = std::move(write->durable)});
-      Result<> written = co_await runtime::blocking(runtime_, [this, text = std::move(text)] {
-        return runtime_.files().write_atomically(options_.state, text, kStateMode);
-      });
+      std::string text = encode(EngineState{
+          .node = options_.node, .instance = instance_, .durable = std::move(write->durable)});
+      // Nothing of this object: it may be gone before the disk has answered.
+      Result<> written = co_await runtime::blocking(
+          runtime_, [&files = runtime_.files(), path = options_.state, text = std::move(text)] {
+            return files.write_atomically(path, text, kStateMode);
+          });
       if (!written) {
         log::error("election state not written",
                    {{"file", options_.state}, {"error", written.error().to_string()}});

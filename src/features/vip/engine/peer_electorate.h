@@ -26,8 +26,10 @@ struct EngineOptions {
   std::string node;
   runtime::Endpoint listen;
   std::string state;                  // file
-  std::optional<std::string> secret;  // nothing: peers are not authenticated
-  Settings settings;                  // of the first start; later the state's count
+  std::optional<std::string> secret;  // of the whole election
+  bool keyed =
+      false;          // each pair has a key (set_keys()); without both, peers are not authenticated
+  Settings settings;  // of the first start; later the state's count
   // A node that cannot reach a majority goes on holding what it held. Gives up the promise that no
   // two hosts answer.
   bool keep_without_quorum = false;
@@ -44,6 +46,7 @@ class PeerElectorate final : public Electorate {
   Task<void> run(std::function<void()> settle) override;
   Task<void> say_farewell() override;
   bool authenticated() const override { return sessions_.authenticated(); }
+  void set_keys(const std::map<std::string, std::string>& keys) override;
   std::vector<Farewell> farewells() const override;
 
  private:
@@ -56,6 +59,8 @@ class PeerElectorate final : public Electorate {
                  std::unique_ptr<runtime::DatagramSocket> socket);
   void follow_members();
   void queue(const std::string& to, std::string bytes);
+  // In the log, once for each problem.
+  void tell_problem(const std::string& node, const std::string& problem);
 
   Task<void> receive();
   Task<void> send();
@@ -71,6 +76,7 @@ class PeerElectorate final : public Electorate {
   std::map<std::string, runtime::Endpoint, std::less<>> addresses_;
   std::deque<Outgoing> outgoing_;
   std::uint64_t sessions_seen_ = 0;
+  std::map<std::string, std::string> told_;  // problems of members, this node's too
   bool gone_ = false;
   std::function<void()> settle_;
   runtime::Signal to_send_, to_write_;

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "features/vip/election/message_check.h"
 #include "foundation/wire/json.h"
 
 namespace fairlead::vip {
@@ -75,6 +76,7 @@ std::string encode(const EngineState& state) {
   JsonArray log;
   for (const Entry& entry : state.durable.log) log.push_back(encode(entry));
   return wire::encode_json_pretty(JsonObject{{"version", 1},
+                                             {"node", state.node},
                                              {"instance", number(state.instance)},
                                              {"reservedTerm", number(state.durable.reserved_term)},
                                              {"log", std::move(log)}}) +
@@ -88,8 +90,12 @@ Result<EngineState> decode_state(std::string_view text) {
   if (!version || !version->is_int64() || version->get_int64() != 1)
     return fail(Code::invalid, "version: must be 1");
   EngineState state;
+  state.node = wire::find_string(json, "node");
   FL_TRY(state.instance, read_number(json, "instance"));
   FL_TRY(state.durable.reserved_term, read_number(json, "reservedTerm"));
+  if (state.durable.reserved_term > kLastTerm)
+    return fail(Code::invalid,
+                "reservedTerm: must not be larger than " + std::to_string(kLastTerm));
   const Json* log = wire::find(json, "log");
   if (!log || !log->is_array() || log->get_array().empty())
     return fail(Code::invalid, "log: must be a list that is not empty");

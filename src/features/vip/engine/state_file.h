@@ -1,8 +1,8 @@
-// What an engine keeps on its disk (--state DIR, file election.json): the terms it reserved, the
-// settings its members agreed on, and a number that names this disk. Pure.
+// What an engine keeps on its disk (--state DIR, file election.json): whose it is, the terms it
+// reserved, the settings its members agreed on, and a number that names this disk. Pure.
 //
-// A node whose file is lost gets another number. The peers are to refuse it until it was removed
-// and added again; they do not compare the numbers yet (design/020, still to build).
+// A node whose file is lost gets another number. The peers do not listen to it until it was removed
+// and added again (election/message_check.h).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 namespace fairlead::vip {
 
 struct EngineState {
+  std::string node;            // empty: written by an engine that did not note it
   std::uint64_t instance = 0;  // of the disk
   Raft::Durable durable;
   bool operator==(const EngineState&) const = default;

@@ -1,6 +1,7 @@
 #include "features/vip/guard/engine_process.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -49,6 +50,14 @@ Result<std::unique_ptr<KernelFence>> open_fence(const Order& order) {
   if (order.vips.empty()) return fail(Code::unsupported, "this node offers no virtual IP");
   if (order.without_fence) return fail(Code::unsupported, "switched off (election.fence: none)");
   return KernelFence::open();
+}
+
+// The guard has asked for this, too; but the kernel forgets it when a file with capabilities is
+// executed.
+bool end_with_guard(int guard) {
+  if (guard < 0) return true;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  return ::getppid() == guard;
 }
 
 Result<> go_without_fence(const Order& order, const std::string& reason) {
@@ -117,6 +126,7 @@ Task<Result<>> run_process(runtime::EpollRuntime& runtime, const EngineProcessOp
 }  // namespace
 
 int run_engine(const EngineProcessOptions& options) {
+  if (!end_with_guard(options.guard)) return 1;
   if (options.note_fd >= 0) {
     ::fcntl(options.note_fd, F_SETFD, FD_CLOEXEC);
     ::fcntl(options.note_fd, F_SETFL, O_NONBLOCK);

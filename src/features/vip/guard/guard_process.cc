@@ -97,7 +97,8 @@ class Guard {
     std::array<int, 2> pipe{-1, -1};
     if (::pipe2(pipe.data(), 0) < 0) return failed_to_start("pipe");
     std::vector<std::string> line = options_.engine;
-    line.insert(line.end(), {"--note-fd", std::to_string(pipe[1])});
+    line.insert(line.end(),
+                {"--note-fd", std::to_string(pipe[1]), "--guard", std::to_string(::getpid())});
     std::vector<char*> arguments;
     for (std::string& word : line) arguments.push_back(word.data());
     arguments.push_back(nullptr);

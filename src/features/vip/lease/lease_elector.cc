@@ -78,7 +78,8 @@ std::optional<Result<>> LeaseElector::take_answer(std::uint64_t number) {
 std::vector<Participant> LeaseElector::participants(Instant now) const {
   std::vector<Participant> all;
   for (const auto& [name, seen] : census_.nodes())
-    if (seen.record) all.push_back({name, {}, seen.is_alive(now)});
+    if (seen.record)
+      all.push_back({.name = name, .address = {}, .alive = seen.is_alive(now), .problem = {}});
   return all;
 }
 

@@ -1,5 +1,7 @@
 #include "features/vip/node/order.h"
 
+#include "foundation/base/encoding.h"
+
 namespace fairlead::vip {
 
 std::string backend_name(Backend backend) {
@@ -14,13 +16,16 @@ std::string backend_name(Backend backend) {
   return "";
 }
 
-Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip, bool>& healthy) {
+Order order_of(const VipPlan& plan, const std::string& secret,
+               const std::map<std::string, std::string>& keys, const std::map<Ip, bool>& healthy) {
   const ElectionConfig& election = plan.election;
   const bool raft = election.backend == Backend::raft;
   Order order{.node = plan.node,
               .backend = backend_name(election.backend),
               .listen = raft ? election.listen.to_string() : "",
               .secret = secret,
+              .keyed = !election.tls.empty(),
+              .keys = {},
               .members = {},
               .lease = election.settings.timing.lease.count(),
               .renew = election.settings.timing.renew.count(),
@@ -37,6 +42,8 @@ Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip
               .kubeconfig = election.kubeconfig,
               .lease_namespace = election.lease_namespace,
               .vips = {}};
+  for (const auto& [peer, key] : keys)
+    order.keys.push_back({.peer = peer, .key = encode_base64(key)});
   for (const Member& member : election.settings.members)
     order.members.push_back({.name = member.name, .address = member.address});
   for (const VipEntry& entry : plan.vips) {

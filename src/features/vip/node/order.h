@@ -10,7 +10,9 @@
 namespace fairlead::vip {
 
 // VIPs that are not in `healthy` are not held unless nobody is healthy.
-Order order_of(const VipPlan& plan, const std::string& secret, const std::map<Ip, bool>& healthy);
+// `keys` are those of the pairs of nodes (keys/), where the plan has TLS.
+Order order_of(const VipPlan& plan, const std::string& secret,
+               const std::map<std::string, std::string>& keys, const std::map<Ip, bool>& healthy);
 
 // As the file has it: raft, etcd, kubernetes.
 std::string backend_name(Backend backend);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "features/vip/config/vip_config.h"
+#include "features/vip/keys/peer_certificate.h"
 #include "features/vip/node/vip_node.h"
 #include "foundation/base/log_line.h"
 
@@ -27,6 +28,9 @@ agent::FeaturePlan plan_vip(const Json& config, resource::FieldErrors& errors) {
   agent::FeaturePlan feature{.name = "vip", .needs_api = false, .make = {}};
   feature.check = [plan](runtime::Files& files, agent::Checklist& checks) {
     check_host(plan, files, checks);
+    if (plan.election.tls.empty() || plan.node.empty()) return;
+    if (const auto tls = read_tls(files, plan.election.tls, plan.node); !tls)
+      checks.failed("election.tls", tls.error().message);
   };
   feature.make =
       [plan](const agent::NodeContext& context) -> Result<std::unique_ptr<agent::NodeFeature>> {

@@ -17,6 +17,8 @@ namespace {
 
 constexpr Duration kLookAfterGuard = 200ms;
 constexpr Duration kRetry = 100ms;
+// What ends at once, again and again, is started less and less often.
+constexpr runtime::BackOff::Limits kGuardAgain{.first = 100ms, .longest = 5s};
 constexpr Duration kOrderAgain = 2s;  // an order is told again, in case the engine is another
 constexpr Duration kTimeToEnd = 10s;  // of a guard whose agent ends: more than its engine has
 constexpr int kStateMode = 0700;
@@ -37,6 +39,10 @@ Result<std::string> read_secret(runtime::Files& files, const std::string& path) 
   return text;
 }
 
+PeerKeys::Options key_options(const VipPlan& plan) {
+  return {.node = plan.node, .listen = plan.election.listen, .tls = plan.election.tls};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<VipNode>> VipNode::open(const agent::NodeContext& context, VipPlan plan,
@@ -45,8 +51,12 @@ Result<std::unique_ptr<VipNode>> VipNode::open(const agent::NodeContext& context
   if (Result<> made = files.make_directories(plan.state_dir, kStateMode); !made)
     return fail(std::move(made).error().context("state " + plan.state_dir));
   FL_TRY(std::string secret, read_secret(files, plan.election.secret_file));
-  return std::unique_ptr<VipNode>(
+  const PeerKeys::Options keys = key_options(plan);
+  std::unique_ptr<VipNode> node(
       new VipNode(context, std::move(plan), std::move(secret), std::move(start_guard)));
+  FL_CHECKED(node->peer_keys_.follow(keys));
+  node->follow_members();
+  return node;
 }
 
 VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret,
@@ -60,6 +70,7 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
       engine_(runtime_, plan_.state_dir),
       history_(runtime_.files(), history_path()),
       metrics_(context.metrics, [this]() -> const Report& { return report_; }),
+      peer_keys_(runtime_, context.metrics, [this] { order_changed_.notify(); }),
       gates_({runtime_, context.processes, context.metrics},
              [this](const Ip&, bool) {
                order_changed_.notify();
@@ -87,9 +98,11 @@ Result<> VipNode::follow(VipPlan plan) {
                 "virtualIPsFromAPI set now, or no longer, needs a new start of the agent");
   FL_TRY(std::string secret, read_secret(runtime_.files(), plan.election.secret_file));
   FL_CHECKED(name_node(plan, file_.node));
+  FL_CHECKED(peer_keys_.follow(key_options(plan)));
   file_ = std::move(plan);
   secret_ = std::move(secret);
   plan_anew();
+  follow_members();
   return {};
 }
 
@@ -139,7 +152,26 @@ StatusFacts VipNode::status_facts(const ApiVip& vip) const {
   return facts;
 }
 
+// Keys are agreed on with those that the election counts, and with those of the file: a member that
+// is about to be added is to have them before.
+void VipNode::follow_members() {
+  std::map<std::string, runtime::Endpoint> peers;
+  const auto add = [&](const std::string& name, const std::string& address) {
+    if (Result<runtime::Endpoint> at = runtime::Endpoint::parse(address); at && name != plan_.node)
+      peers[name] = std::move(*at);
+  };
+  for (const Member& member : plan_.election.settings.members) add(member.name, member.address);
+  for (const MemberOrder& member : report_.members) add(member.name, member.address);
+  peer_keys_.set_peers(peers);
+}
+
 void VipNode::add_pages() {
+  context_.admin_pages.add_action("/vip/measure", [this](std::string) -> Task<agent::Pages::Page> {
+    const Result<std::string> measure = co_await engine_.measure();
+    if (measure) co_return agent::Pages::Page{.body = *measure + "\n", .type = "application/json"};
+    co_return agent::Pages::Page{.status = measure.error().code == Code::unavailable ? 503 : 400,
+                                 .body = measure.error().message + "\n"};
+  });
   context_.admin_pages.add("/vip/history",
                            [this](std::string_view) { return json_page(history_.to_json()); });
   context_.admin_pages.add_action(
@@ -156,14 +188,16 @@ void VipNode::add_pages() {
 // ---- the processes
 
 Task<void> VipNode::keep_guard() {
+  runtime::BackOff back_off(kGuardAgain);
   for (;;) {
     Result<GuardHandle> guard = start_guard_(plan_.state_dir);
     if (!guard) {
       problem_ = "the guard cannot be started: " + guard.error().message;
       log::error("guard of virtual IPs not started", {{"error", guard.error().to_string()}});
-      if (!co_await runtime::sleep(runtime_, 1s)) co_return;
+      if (!co_await back_off.pause(runtime_)) co_return;
       continue;
     }
+    const Instant started = runtime_.now();
     metrics_.guard_starts.add();
     Result<> alive;
     while (alive && !guard->ended()) alive = co_await runtime::sleep(runtime_, kLookAfterGuard);
@@ -173,7 +207,9 @@ Task<void> VipNode::keep_guard() {
       co_return;
     }
     log::error("guard of virtual IPs has ended: it is started again");
-    if (!co_await runtime::sleep(runtime_, kRetry)) co_return;
+    problem_ = "the guard has ended: see the agent's log";
+    back_off.held(runtime_.now() - started);
+    if (!co_await back_off.pause(runtime_)) co_return;
   }
 }
 
@@ -181,7 +217,7 @@ Order VipNode::current_order() const {
   std::map<Ip, bool> healthy;
   for (const VipEntry& entry : plan_.vips)
     healthy[entry.vip.address] = gates_.healthy(entry.vip.address);
-  return order_of(plan_, secret_, healthy);
+  return order_of(plan_, secret_, peer_keys_.keys(), healthy);
 }
 
 Task<void> VipNode::keep_order() {
@@ -232,7 +268,9 @@ Task<void> VipNode::follow_reports() {
 void VipNode::take_report(Report report) {
   const bool begun = report.incarnation != report_.incarnation;
   const bool was_ready = readiness().ready;
+  const bool others = report.members != report_.members;
   report_ = std::move(report);
+  if (others) follow_members();
   if (begun && report_.incarnation != 0) metrics_.engine_starts.add();
   if (begun) order_changed_.notify();
   if (history_.take(report_, [this](const Passage& passage) { passed(passage); })) {
@@ -281,6 +319,7 @@ Task<void> VipNode::run() {
   scope.spawn(keep_order());
   scope.spawn(follow_reports());
   scope.spawn(keep_history());
+  scope.spawn(peer_keys_.run());
   scope.spawn(gates_.run());
   scope.spawn(notifier_.run());
   if (api_vips_) scope.spawn(api_vips_->run());
@@ -314,11 +353,21 @@ const VipReport* VipNode::report_of(const Ip& vip) const {
 
 JsonObject VipNode::election_status() const {
   JsonArray members;
+  const std::vector<PeerKeyReport> keys = peer_keys_.reports();
   for (const MemberOrder& member : report_.members) {
     const auto peer = std::ranges::find(report_.peers, member.name, &PeerReport::name);
-    members.push_back(JsonObject{{"name", member.name},
-                                 {"address", member.address},
-                                 {"alive", peer == report_.peers.end() || peer->alive}});
+    JsonObject one{{"name", member.name},
+                   {"address", member.address},
+                   {"alive", peer == report_.peers.end() || peer->alive},
+                   {"problem", peer == report_.peers.end() ? report_.not_believed : peer->problem}};
+    if (const auto key = std::ranges::find(keys, member.name, &PeerKeyReport::peer);
+        key != keys.end())
+      one["tls"] = JsonObject{{"connected", key->connected},
+                              {"hasKey", key->has_key},
+                              {"since", key->since},
+                              {"certificateExpires", key->expires},
+                              {"problem", key->problem}};
+    members.push_back(std::move(one));
   }
   JsonArray notes;
   for (const std::string& note : plan_.notes) notes.emplace_back(note);
@@ -368,6 +417,7 @@ Result<agent::Explanation> VipNode::why(std::string_view, std::string_view objec
   if (!vip && !configured)
     return fail(Code::not_found, address->to_string() + " is no virtual IP that this node knows");
   VipFacts facts{.node = plan_.node,
+                 .backend = backend_name(plan_.election.backend),
                  .engine_runs = engine_answers_ && report_.incarnation != 0,
                  .engine_problem = report_.problem.empty() ? problem_ : report_.problem,
                  .vip = {},

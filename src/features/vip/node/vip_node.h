@@ -4,6 +4,7 @@
 //
 //   file → VipPlan ─┐
 //   VirtualIPs ─────┤
+//   PeerKeys ───────┤
 //   Gates ──────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
 //
 // VirtualIPs are objects of the API (api_vips.h), where the file asks for them; nothing else here
@@ -24,6 +25,7 @@
 #include "features/vip/gates/gates.h"
 #include "features/vip/gates/notifier.h"
 #include "features/vip/guard/guard_handle.h"
+#include "features/vip/keys/peer_keys.h"
 #include "features/vip/node/api_vip_list.h"
 #include "features/vip/node/api_vips.h"
 #include "features/vip/node/vip_history.h"
@@ -42,7 +44,8 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, VirtualIPs are to be followed now or no longer, or the secret cannot be read.
+  // another, VirtualIPs are to be followed now or no longer, or the secret or the certificates
+  // cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -71,6 +74,7 @@ class VipNode final : public agent::NodeFeature {
   void look_at_status();
   StatusFacts status_facts(const ApiVip& vip) const;
   std::vector<std::string> sick_gates(const Ip& vip) const;
+  void follow_members();
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
@@ -94,6 +98,7 @@ class VipNode final : public agent::NodeFeature {
   runtime::Signal order_changed_;
   std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
+  PeerKeys peer_keys_;
   Gates gates_;
   Notifier notifier_;
   std::unique_ptr<ApiVipList> api_vips_;  // null: only the file counts

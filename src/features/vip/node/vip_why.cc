@@ -14,7 +14,11 @@ std::size_t heard(const Report& report) {
 agent::Missing no_holder(const VipFacts& facts) {
   const Report& report = facts.report;
   agent::Missing missing{.what = "a holder", .why = {}, .remedy = {}, .since = facts.vip->since};
-  if (2 * heard(report) <= report.members.size()) {
+  if (facts.backend != "raft" &&
+      report.leader.empty()) {  // those in the store may be gone for good
+    missing.why = "no node assigns virtual IPs, as far as this one can read in " + facts.backend;
+    missing.remedy = "see whether this node reaches the store";
+  } else if (facts.backend == "raft" && 2 * heard(report) <= report.members.size()) {
     missing.why = "this node hears " + std::to_string(heard(report)) + " of " +
                   std::to_string(report.members.size()) +
                   " members, itself included: no majority, nobody may answer";
@@ -103,7 +107,10 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
   }
   const VipReport& vip = *facts.vip;
   told.since = vip.since;
-  told.fulfilled = vip.holder != facts.node ? !vip.holder.empty() : vip.here;
+  const bool holder_lives = std::ranges::none_of(facts.report.peers, [&](const PeerReport& peer) {
+    return peer.name == vip.holder && !peer.alive;
+  });
+  told.fulfilled = vip.holder != facts.node ? !vip.holder.empty() && holder_lives : vip.here;
   if (vip.holder.empty()) {
     told.actual = "nobody holds it";
     told.missing.push_back(no_holder(facts));
@@ -118,9 +125,18 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
                             .since = vip.since});
   } else if (vip.holder == facts.node) {
     told.actual = "this node is to hold it, and may not answer yet";
-    told.missing.push_back({.what = "the grant of a majority",
-                            .why = "the peers have not granted it: the last holder's lease may "
-                                   "still run, or they are not heard",
+    const bool raft = facts.backend == "raft";
+    told.missing.push_back({.what = raft ? "the grant of a majority" : "a renewal in the store",
+                            .why = raft ? "the peers have not granted it: the last holder's lease "
+                                          "may still run, or they are not heard"
+                                        : "the store has not confirmed its claim yet",
+                            .remedy = {},
+                            .since = vip.since});
+  } else if (!holder_lives) {
+    told.actual = "it was given to " + vip.holder + ", which does not answer";
+    told.missing.push_back({.what = "a holder that answers",
+                            .why = vip.holder + " is not heard: another node takes it when its "
+                                                "lease has run out",
                             .remedy = {},
                             .since = vip.since});
   } else {

@@ -14,6 +14,7 @@ namespace fairlead::vip {
 
 struct VipFacts {
   std::string node;
+  std::string backend = "raft";  // or etcd, kubernetes
   bool engine_runs = false;
   std::string engine_problem;
   std::optional<VipReport> vip;  // nothing: nobody knows of it here
