@@ -318,8 +318,8 @@ Task<void> VipNode::run() {
   scope.spawn(keep_guard());
   scope.spawn(keep_order());
   scope.spawn(follow_reports());
-  scope.spawn(keep_history());
   scope.spawn(peer_keys_.run());
+  scope.spawn(keep_history());
   scope.spawn(gates_.run());
   scope.spawn(notifier_.run());
   if (api_vips_) scope.spawn(api_vips_->run());

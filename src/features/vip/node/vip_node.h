@@ -69,12 +69,12 @@ class VipNode final : public agent::NodeFeature {
   void take_report(Report report);
   void passed(const Passage& passage);
   void tell_notifier();
+  void follow_members();
   void plan_anew();
   void follow_api(ApiVipList::News news);
   void look_at_status();
   StatusFacts status_facts(const ApiVip& vip) const;
   std::vector<std::string> sick_gates(const Ip& vip) const;
-  void follow_members();
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
