@@ -4,7 +4,17 @@
 # dashboard and alert rule finds its metrics there. docs/metrics.md names what is scraped, and nothing else.
 # (Grafana itself takes no part: Debian has none. Its files are read as it would read them.)
 # time-limit: 240
+# In a network namespace of its own: one of the agents holds a virtual IP there.
+if [ -z "${OBSERVED:-}" ]; then
+  [ "$(id -u)" -eq 0 ] && own=() || own=(--map-root-user)
+  OBSERVED=1 exec unshare "${own[@]}" --net bash "$0" "$@"
+fi
 . "$(dirname "$0")/../lib.sh"
+ip link set lo up
+ip link add v0 type veth peer name v1
+ip link set v0 up
+ip link set v1 up
+ip addr add 192.0.2.1/24 dev v0
 HERE=$(cd "$(dirname "$0")" && pwd)
 ROOT=$(cd "$HERE/../.." && pwd)
 RULES=$ROOT/deploy/prometheus
@@ -46,8 +56,15 @@ TWO=${SERVER_URL#https://}
 KUBECONFIG=$host
 token=$("$FAIRLEAD" server token create --data "$WORK/one")
 agents=()
-# The first agent also votes in an election of virtual IPs, alone and without any.
-printf 'election: {listen: "127.0.0.1:%s", witness: true}\nstate: %s\nnetworks: {host: 192.0.2.1}\n' "$(free_port)" "$WORK/vip" >"$WORK/n1.yaml"
+# The first agent is alone in an election of virtual IPs, holds one of its file, and follows those of the API.
+cat >"$WORK/n1.yaml" <<C
+election: {listen: "127.0.0.1:$(free_port)", fence: none}
+virtualIPs:
+- {address: 192.0.2.75, interface: v0, health: [{command: [/bin/true], interval: 200ms}], notify: [/bin/true]}
+virtualIPsFromAPI: {}
+state: $WORK/vip
+networks: {host: 192.0.2.1}
+C
 echo 'networks: {host: 192.0.2.2}' >"$WORK/n2.yaml"
 for n in 1 2; do
   check "join n$n" "$FAIRLEAD" join --server "$ONE" --token "$token" --node "n$n" --data "$WORK/n$n"
@@ -57,6 +74,9 @@ for n in 1 2; do
   STARTED+=($!)
 done
 for n in 1 2; do wait_until 30 "agent n$n" grep -q ready "$WORK/n$n.out"; done
+printf '{"apiVersion": "fairlead.dev/v1alpha1", "kind": "VirtualIP", "metadata": {"name": "front"}, "spec": {"address": "192.0.2.76", "interface": "v0"}}\n' |
+  kubectl create -f - >/dev/null
+wait_until 30 "a virtual IP" kubectl wait --for=condition=Ready --timeout=1s virtualip/front
 
 # --- something to see: attachments on both nodes, a hook, a full subnet, a rejected one, a deletion
 {

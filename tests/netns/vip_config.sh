@@ -94,3 +94,14 @@ told_again() { [ "$(grep -c held "$WORK/notified-a")" -ge 2 ] && [ "$(tail -n 1 
 wait_until 10 "the return was told" told_again
 # Never twice the same; more than two are an address that was lost and held again.
 equal "each change was told once" "$(uniq -d "$WORK/notified-a")" ''
+
+# --- the assigner knows why not the others; the others know whom to ask
+find_leader
+sick=$([ "$LEADER" = b ] && echo c || echo b)
+expect "why not the others" "node $sick offers it and is not healthy" "$FAIRLEAD" why vip "$VIP" --admin-socket "$WORK/$LEADER.sock"
+expect "who knows" "ask the same on node $LEADER" "$FAIRLEAD" why vip "$VIP" --admin-socket "$WORK/$sick.sock"
+
+# --- an agent that is stopped tells that it has given the address up
+kill -TERM "${AGENT[a]}"
+wait "${AGENT[a]}" || die "the agent of a did not end well"
+equal "told at the end" "$(tail -n 1 "$WORK/notified-a")" "$VIP released a eth0"

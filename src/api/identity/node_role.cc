@@ -92,6 +92,12 @@ Decision decide_placed(const Kind& kind, const NodeAccess::Rights& rights, const
   return Decision::deny("the " + kind.node.noun + " is on another node");
 }
 
+// By the request alone one object can be any node's; admit_write() looks at its list.
+Decision decide_listed(const Kind& kind, const Attributes& wanted) {
+  if (names_one(kind, wanted)) return Decision::allow();
+  return Decision::deny("a node may write only one " + kind.node.noun + " at a time, by its name");
+}
+
 std::string_view string_at(const Json* object, std::string_view path) {
   return object ? wire::find_string(*object, path) : std::string_view();
 }
@@ -129,6 +135,18 @@ bool stays_on_node(const NodeAccess& access, const Json* current, const Json* de
   return before && after;
 }
 
+// Before and after the write the object is this node's too; nodes neither make nor delete it.
+bool stays_listed(const NodeAccess& access, const Json* current, const Json* desired,
+                  std::string_view node) {
+  const auto is_listed = [&](const Json* object) {
+    const Json* found = object ? wire::find(*object, access.nodes_field) : nullptr;
+    const JsonArray* names = found ? found->if_array() : nullptr;
+    if (!names || names->empty()) return object != nullptr;
+    return std::ranges::find(*names, Json(node)) != names->end();
+  };
+  return is_listed(current) && is_listed(desired);
+}
+
 }  // namespace
 
 Decision decide_for_node(const Kind& kind, const Attributes& wanted, Verbs verb,
@@ -137,8 +155,17 @@ Decision decide_for_node(const Kind& kind, const Attributes& wanted, Verbs verb,
   if (!rights) return Decision::deny({});
   if (rights->every & verb) return Decision::allow();
   if (!((rights->own | rights->shared) & verb)) return Decision::deny({});
-  return kind.node.own == Own::named ? decide_named(kind.node, wanted, verb, node)
-                                     : decide_placed(kind, *rights, wanted, verb, node, facts);
+  switch (kind.node.own) {
+    case Own::none:
+      break;
+    case Own::named:
+      return decide_named(kind.node, wanted, verb, node);
+    case Own::placed:
+      return decide_placed(kind, *rights, wanted, verb, node, facts);
+    case Own::listed:
+      return decide_listed(kind, wanted);
+  }
+  return Decision::deny({});
 }
 
 Decision admit_node_write(const Kind& kind, const Json* current, const Json* desired,
@@ -154,6 +181,10 @@ Decision admit_node_write(const Kind& kind, const Json* current, const Json* des
     case Own::placed:
       if (!stays_on_node(access, current, desired, node))
         return Decision::deny("the " + access.noun + " is on another node");
+      break;
+    case Own::listed:
+      if (!stays_listed(access, current, desired, node))
+        return Decision::deny("the " + access.noun + " is not this node's");
       break;
   }
   return binds_only_to_itself(current, desired, node)

@@ -179,6 +179,44 @@ TEST(RoleAuthorizer, objects_of_a_node_that_are_not_shared) {
   EXPECT_FALSE(admit_write(moorings, write, nullptr, &held).allowed);
 }
 
+// Objects that list their nodes: each of those tells their status, all do where there is no list.
+TEST(RoleAuthorizer, objects_that_list_their_nodes) {
+  resource::Kind kind = resource::mooring_kind();
+  kind.namespaced = false;
+  kind.node = {};
+  kind.node.own = resource::NodeAccess::Own::listed;
+  kind.node.nodes_field = "spec.nodes";
+  kind.node.noun = "mooring";
+  kind.node.rights = {{.every = resource::kRead},
+                      {.subresource = "status", .own = resource::kGet | resource::kModify}};
+  const resource::Catalog catalog({std::move(kind)});
+  testing::expect_all(catalog, World("moorings"), node_user("n1"),
+                      {
+                          {{"list", kOurs, "moorings"}, true},
+                          {{"watch", kOurs, "moorings"}, true},
+                          {{"patch", kOurs, "moorings", "status", "", "a"}, true},
+                          {{"patch", kOurs, "moorings", "status", "", ""}, false},
+                          {{"patch", kOurs, "moorings", "", "", "a"}, false},
+                          {{"create", kOurs, "moorings"}, false},
+                          {{"delete", kOurs, "moorings", "", "", "a"}, false},
+                      });
+  const resource::Kind& moorings = *catalog.kinds().front();
+  const auto of = [](JsonArray nodes) {
+    return Json(JsonObject{{"metadata", JsonObject{{"name", "a"}}},
+                           {"spec", JsonObject{{"nodes", std::move(nodes)}}}});
+  };
+  const Json every = of({}), mine = of({"n2", "n1"}), theirs = of({"n2"});
+  const User node = node_user("n1");
+  const Attributes write = attributes(node, {"patch", kOurs, "moorings", "status", "", "a"});
+  EXPECT_TRUE(admit_write(moorings, write, &every, &every).allowed);
+  EXPECT_TRUE(admit_write(moorings, write, &mine, &mine).allowed);
+  EXPECT_EQ(admit_write(moorings, write, &theirs, &theirs).reason,
+            "the mooring is not this node's");
+  EXPECT_FALSE(admit_write(moorings, write, &theirs, &mine).allowed);
+  EXPECT_FALSE(admit_write(moorings, write, nullptr, &mine).allowed);
+  EXPECT_FALSE(admit_write(moorings, write, &mine, nullptr).allowed);
+}
+
 // Nobody could delete what a node has bound by a finalizer or by an owner that it must not name.
 TEST(AdmitWrite, node_binds_only_to_its_own_node) {
   const World world("moorings");

@@ -16,6 +16,7 @@ void check_node_access(const Kind& kind) {
   const NodeAccess& node = kind.node;
   const bool placed = node.own == NodeAccess::Own::placed;
   CHECK(placed ? is_selectable(kind, node.node_field) : node.node_field.empty());
+  CHECK((node.own == NodeAccess::Own::listed) != node.nodes_field.empty());
   CHECK(node.shared_field.empty() || (placed && is_selectable(kind, node.shared_field)));
   CHECK(!node.liveness || (is_selectable(kind, node.liveness->renewed) &&
                            is_selectable(kind, node.liveness->silent_since)));

@@ -27,6 +27,7 @@ struct NodeAccess {
     none,
     named,   // the object that has the node's name
     placed,  // the objects whose field `node_field` has the node's name
+    listed,  // the objects whose list `nodes_field` has it; without items it is every node's
   };
 
   // The verbs of one endpoint. What is not named is not allowed.
@@ -58,6 +59,7 @@ struct NodeAccess {
 
   Own own = Own::none;
   std::string node_field;    // placed: a selectable field
+  std::string nodes_field;   // listed: a list of names of nodes
   std::string shared_field;  // placed: a selectable field with a positive whole number; "": none
   std::vector<std::string> namespaces;  // named: own only in these; empty: in any
   std::vector<Rights> rights;

@@ -60,10 +60,19 @@ void take_own_form(const Json& config, VipPlan& plan, MemberList& members, Field
   check_virtual_ips(settings->virtual_ips, members, plan, errors);
   check_bgp(settings->bgp, plan, errors);
   check_store_is_not_behind(plan, errors);
+  if (settings->from_api) {
+    plan.from_api = check_from_api("virtualIPsFromAPI", *settings->from_api, errors);
+    if (api.kubeconfig.empty() && api.join_dir.empty())
+      errors.push_back(resource::forbidden("virtualIPsFromAPI",
+                                           "needs an API: set kubeconfig or joinDir of the agent"));
+  }
   if (plan.election.witness && !settings->virtual_ips.empty())
     refuse(errors, "election.witness", "true",
            "a witness holds nothing, but virtualIPs has addresses");
-  if (!plan.election.witness && settings->virtual_ips.empty()) {
+  if (plan.election.witness && settings->from_api)
+    refuse(errors, "election.witness", "true",
+           "a witness holds nothing, but virtualIPsFromAPI is set");
+  if (!plan.election.witness && settings->virtual_ips.empty() && !settings->from_api) {
     plan.election.witness = true;
     plan.notes.emplace_back("virtualIPs: there are none, so this node only votes");
   }
@@ -90,7 +99,8 @@ VipPlan check_vip(const Json& config, FieldErrors& errors) {
   plan.node = text_at(config, "node");
   check_state(text_at(config, "state"), plan, errors);
   const std::string theirs = kube_vip_field(config);
-  const bool own = wire::find(config, "election") || wire::find(config, "virtualIPs");
+  const bool own = wire::find(config, "election") || wire::find(config, "virtualIPs") ||
+                   wire::find(config, "virtualIPsFromAPI");
   if (own && !theirs.empty()) {
     errors.push_back(resource::forbidden(
         theirs,

@@ -417,5 +417,38 @@ virtualIPs:
   EXPECT_FALSE(checks.all_well());
 }
 
+// VirtualIPs of the API are followed where the file says so, within its bounds.
+TEST(VipConfig, FromTheApi) {
+  const std::string file =
+      "node: a\nelection: {listen: '10.0.0.1:10000'}\nkubeconfig: /k\nvirtualIPsFromAPI: ";
+  const Result<VipPlan> plan =
+      plan_of(file + "{addresses: [10.0.0.64/26], allowedPrograms: [/bin/true], limit: 5}\n");
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_TRUE(plan->from_api);
+  EXPECT_EQ(plan->from_api->addresses, std::vector{*Cidr::parse("10.0.0.64/26")});
+  EXPECT_EQ(plan->from_api->programs, std::vector<std::string>{"/bin/true"});
+  EXPECT_EQ(plan->from_api->limit, 5U);
+  EXPECT_FALSE(plan->election.witness);
+  const Result<VipPlan> plain = plan_of(file + "{}\n");
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->from_api->limit, 100U);
+  const Result<VipPlan> without = plan_of("election: {listen: '10.0.0.1:10000'}\n");
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_FALSE(without->from_api);
+  for (const auto& [more, problem] : std::map<std::string, std::string>{
+           {"{addresses: [10.0.0.75/26]}", "virtualIPsFromAPI.addresses[0]: "},
+           {"{allowedPrograms: [true]}", "virtualIPsFromAPI.allowedPrograms[0]: "},
+           {"{limit: 1001}", "virtualIPsFromAPI.limit: "}})
+    EXPECT_NE(problem_of(file + more + "\n").find(problem), std::string::npos)
+        << problem_of(file + more + "\n");
+  EXPECT_NE(problem_of("election: {listen: '10.0.0.1:10000'}\nvirtualIPsFromAPI: {}\n")
+                .find("virtualIPsFromAPI: Forbidden: needs an API"),
+            std::string::npos);
+  EXPECT_NE(problem_of("election: {listen: '10.0.0.1:10000', witness: true}\nkubeconfig: /k\n"
+                       "virtualIPsFromAPI: {}\n")
+                .find("a witness holds nothing"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace fairlead::vip

@@ -112,6 +112,13 @@ struct VipEntry {
   Duration notify_timeout = 10s;
 };
 
+// What this node accepts of the VirtualIP objects of its API.
+struct FromApi {
+  std::vector<Cidr> addresses;        // that theirs must be in; empty: any
+  std::vector<std::string> programs;  // that they may have run
+  std::size_t limit = 100;
+};
+
 // A load balancer of kube-vip's file.
 struct KubeVipLoadBalancer {
   enum class Type { tcp, udp, http };
@@ -135,6 +142,7 @@ struct VipPlan {
   std::string state_dir = kDefaultStateDir;
   std::vector<VipEntry> vips;
   std::optional<BgpConfig> bgp;
+  std::optional<FromApi> from_api;                  // nothing: only the file counts
   std::vector<KubeVipLoadBalancer> load_balancers;  // not served yet
   std::vector<std::string> notes;  // what is weak, or means something else here: for log and status
 };

@@ -378,10 +378,36 @@ struct BgpSettings {
   }
 };
 
+struct FromApiSettings {
+  std::vector<std::string> addresses;
+  std::vector<std::string> allowed_programs;
+  std::int32_t limit = 0;
+
+  template <class V>
+  static void describe(V& v) {
+    v.field("addresses", &FromApiSettings::addresses)
+        .max_length(100)
+        .description(
+            "Blocks in CIDR notation that the addresses of such objects must be in, such as "
+            "10.0.0.64/26. Default: any address.");
+    v.field("allowedPrograms", &FromApiSettings::allowed_programs)
+        .max_length(100)
+        .description(
+            "Programs, by absolute path, that such objects may have run here as health gates and "
+            "notify commands. Default: none.");
+    v.field("limit", &FromApiSettings::limit)
+        .minimum(1)
+        .maximum(1000)
+        .default_value(100)
+        .description("How many of them this node follows at most; the oldest count.");
+  }
+};
+
 struct VipSettings {
   std::optional<ElectionSettings> election;
   std::vector<VirtualIpSettings> virtual_ips;
   std::optional<BgpSettings> bgp;
+  std::optional<FromApiSettings> from_api;
   std::string state;
 
   template <class V>
@@ -395,6 +421,11 @@ struct VipSettings {
             "of the address: give them alike on all nodes (those of the first by name count).");
     v.field("bgp", &VipSettings::bgp)
         .description("Sessions with routers, for virtual IPs with `announce: bgp`.");
+    v.field("virtualIPsFromAPI", &VipSettings::from_api)
+        .description(
+            "Set, with nothing in it or more: this node also holds what VirtualIP objects of its "
+            "API say, beside virtualIPs, which count where both have an address. Without the API "
+            "it keeps what it saw last. Members and times of the election stay in this file.");
     v.field("state", &VipSettings::state)
         .description(
             "Folder for what the election must not forget: term, vote and members. Default: "

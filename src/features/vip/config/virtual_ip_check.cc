@@ -157,4 +157,34 @@ void check_virtual_ips(const std::vector<VirtualIpSettings>& settings, const Mem
                                   kMostGates)));
 }
 
+std::optional<VipEntry> check_virtual_ip(const std::string& path, const VirtualIpSettings& settings,
+                                         FieldErrors& errors) {
+  const std::size_t before = errors.size();
+  Seen seen;
+  VipPlan alone;
+  check_one(path, settings, MemberList(), seen, alone, errors);
+  if (errors.size() != before || alone.vips.empty()) return std::nullopt;
+  return std::move(alone.vips.front());
+}
+
+FromApi check_from_api(const std::string& path, const FromApiSettings& settings,
+                       FieldErrors& errors) {
+  FromApi from{.addresses = {},
+               .programs = settings.allowed_programs,
+               .limit = static_cast<std::size_t>(settings.limit)};
+  for (std::size_t i = 0; i < settings.addresses.size(); ++i) {
+    const Result<Cidr> block = Cidr::parse(settings.addresses[i]);
+    if (block)
+      from.addresses.push_back(*block);
+    else
+      refuse(errors, item(path + ".addresses", i), settings.addresses[i],
+             "must be a block in CIDR notation without host bits, such as 10.0.0.64/26");
+  }
+  for (std::size_t i = 0; i < from.programs.size(); ++i)
+    if (!from.programs[i].starts_with('/'))
+      refuse(errors, item(path + ".allowedPrograms", i), from.programs[i],
+             "must be the absolute path of a program");
+  return from;
+}
+
 }  // namespace fairlead::vip

@@ -270,6 +270,18 @@ VipReport EngineService::report_of(const Ip& vip, const std::map<Ip, HoldReport>
   return report;
 }
 
+void EngineService::add_offers(const PlacementView& view, Report& report) {
+  for (VipReport& vip : report.vips) {
+    const Ip address = *Ip::parse(vip.address);
+    for (const auto& [name, node] : view.nodes) {
+      const auto offer = node.candidates.find(address);
+      if (name == report.node || offer == node.candidates.end()) continue;
+      vip.others.push_back(
+          {.node = name, .healthy = offer->second.healthy, .priority = offer->second.priority});
+    }
+  }
+}
+
 Report EngineService::report() const {
   Report report{.version = last_.version,
                 .node = order_ ? order_->node : "",
@@ -296,6 +308,8 @@ Report EngineService::report() const {
   for (const auto& [vip, config] : engine_->vips()) known[vip] = true;
   const std::map<Ip, HoldReport> held = host_->interfaces->report();
   for (const auto& [vip, is] : known) report.vips.push_back(report_of(vip, held));
+  report.knows_others = order_->backend != "raft" || report.leader == report.node;
+  if (report.knows_others) add_offers(election.view(runtime_.now()), report);
   return report;
 }
 

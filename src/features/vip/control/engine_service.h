@@ -75,6 +75,7 @@ class EngineService final : public http::Handler, EngineEvents {
   // Counts the version on if the report is another.
   const Report& refreshed();
   VipReport report_of(const Ip& vip, const std::map<Ip, HoldReport>& held) const;
+  static void add_offers(const PlacementView& view, Report& report);
   Task<void> tell_farewells();
   Task<void> run_engine();
   Task<void> tell_arrivals();

@@ -129,6 +129,21 @@ Result<std::map<std::string, std::string>> peer_keys(const Order& order);
 // Whether an engine that runs by `before` can go on by `after`; else it must be started anew.
 bool only_vips_differ(const Order& before, const Order& after);
 
+// What another node told of a VIP, as far as this one knows.
+struct OfferReport {
+  std::string node;
+  bool healthy = false;
+  std::int32_t priority = 0;
+
+  bool operator==(const OfferReport&) const = default;
+  template <class V>
+  static void describe(V& v) {
+    v.field("node", &OfferReport::node);
+    v.field("healthy", &OfferReport::healthy);
+    v.field("priority", &OfferReport::priority);
+  }
+};
+
 struct VipReport {
   std::string address;
   std::string interface;  // here; empty: this node does not offer it
@@ -143,6 +158,7 @@ struct VipReport {
   std::int64_t put_back = 0;
   std::int64_t conflicts = 0;
   std::string rival;
+  std::vector<OfferReport> others;  // who else could hold it; only if the report knows_others
 
   bool operator==(const VipReport&) const = default;
   template <class V>
@@ -158,6 +174,7 @@ struct VipReport {
     v.field("putBack", &VipReport::put_back);
     v.field("conflicts", &VipReport::conflicts);
     v.field("rival", &VipReport::rival);
+    v.field("others", &VipReport::others);
   }
 };
 
@@ -220,6 +237,7 @@ struct Report {
   std::int64_t lease = 0;            // ns, the same
   std::vector<PeerReport> peers;
   bool authenticated = false;
+  bool knows_others = false;  // what other nodes offer: the assigner does, and everybody in a store
   std::string fence;
   std::string problem;       // why the engine does not run
   std::string not_believed;  // why the others do not listen to it
@@ -238,6 +256,7 @@ struct Report {
     v.field("lease", &Report::lease);
     v.field("peers", &Report::peers);
     v.field("authenticated", &Report::authenticated);
+    v.field("knowsOthers", &Report::knows_others);
     v.field("fence", &Report::fence);
     v.field("problem", &Report::problem);
     v.field("notBelieved", &Report::not_believed);
@@ -245,6 +264,11 @@ struct Report {
     v.field("passages", &Report::passages);
   }
 };
+
+// The engine's fence silences this host by itself; "none: why" says that there is none.
+inline bool is_fenced(const Report& report) {
+  return !report.fence.empty() && !report.fence.starts_with("none");
+}
 
 // What was measured in a while (election/soundings.h); times in nanoseconds.
 struct PeerMeasure {

@@ -57,7 +57,10 @@ class Election {
   // As far as this node knows.
   virtual const std::map<Ip, Row>& table() const = 0;
   virtual std::string assigner() const = 0;  // empty: not known
-  virtual std::uint64_t term() const = 0;    // of the assigner
+  // Who could hold what. Of other nodes it has what they told this one: among peers they tell only
+  // the assigner, with a store everybody.
+  virtual PlacementView view(Instant now) const = 0;
+  virtual std::uint64_t term() const = 0;  // of the assigner
   virtual std::vector<Participant> participants(Instant now) const = 0;
   virtual const Timing& timing() const = 0;  // that are in force
 

@@ -76,6 +76,7 @@ class Elector final : public Election {
   std::uint64_t incarnation() const override { return incarnation_; }
   const std::map<Ip, Row>& table() const override { return table_; }
   std::string assigner() const override { return raft_.leader(); }
+  PlacementView view(Instant now) const override;
   std::uint64_t term() const override { return raft_.term(); }
   std::vector<Participant> participants(Instant now) const override;
   // Why a member is not listened to, or of this node: why the others do not; empty: all is well.
@@ -133,7 +134,6 @@ class Elector final : public Election {
   std::optional<WishAnswer> grant(Instant now, const NumberedWish& wish);
   Result<> move(Instant now, const Ip& vip, const std::string& to);
   Result<> change_members(Instant now, const Wish& wish);
-  PlacementView view(Instant now) const;
   Message& to(const std::string& peer);
 
   std::string self_;

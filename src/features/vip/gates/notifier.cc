@@ -1,8 +1,11 @@
 #include "features/vip/gates/notifier.h"
 
+#include <algorithm>
+
 #include "api/control/loop.h"
 #include "features/vip/gates/probe.h"
 #include "foundation/base/log.h"
+#include "foundation/runtime/scope.h"
 
 namespace fairlead::vip {
 namespace {
@@ -45,6 +48,30 @@ Task<void> Notifier::run() {
   const auto work = [this](Ip vip) { return notify(vip); };
   co_await control::run_workers<Ip>(parts_.runtime, queue_, {.name = "notify", .workers = kAtOnce},
                                     work);
+}
+
+Task<void> Notifier::tell_the_end() {
+  std::vector<VipNews> rest;
+  for (const auto& [vip, recipient] : recipients_)
+    if (recipient.told && recipient.told->held)
+      rest.push_back({.vip = vip, .held = false, .epoch = recipient.told->epoch});
+  runtime::Scope scope(parts_.runtime);
+  const Instant deadline = parts_.runtime.now() + kLastTime;
+  for (int i = 0; i < kAtOnce; ++i) scope.spawn(tell_some(rest, deadline));
+  co_await scope.join();
+}
+
+Task<void> Notifier::tell_some(std::vector<VipNews>& rest, Instant deadline) {
+  while (!rest.empty() && parts_.processes && parts_.runtime.now() < deadline) {
+    const VipNews news = rest.back();
+    rest.pop_back();
+    Recipient& recipient = recipients_.at(news.vip);
+    recipient.told = news;
+    runtime::Command command = command_for(recipient, news);
+    command.time_limit = std::min<Duration>(command.time_limit, deadline - parts_.runtime.now());
+    const Result<runtime::ProcessEnd> end = co_await parts_.processes->run(std::move(command));
+    ended(news, end);
+  }
 }
 
 runtime::Command Notifier::command_for(const Recipient& recipient, const VipNews& news) const {

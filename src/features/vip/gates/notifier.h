@@ -42,6 +42,11 @@ class Notifier {
   // Until cancelled, which kills running commands.
   Task<void> run();
 
+  // After run(), when this node holds nothing any more: tells `released` of what was told as held,
+  // in kLastTime at most.
+  static constexpr Duration kLastTime = 10s;
+  Task<void> tell_the_end();
+
  private:
   struct Recipient {
     std::vector<std::string> command;
@@ -51,6 +56,7 @@ class Notifier {
     std::optional<VipNews> told;
   };
   Task<Result<>> notify(Ip vip);
+  Task<void> tell_some(std::vector<VipNews>& rest, Instant deadline);
   runtime::Command command_for(const Recipient& recipient, const VipNews& news) const;
   void ended(const VipNews& news, const Result<runtime::ProcessEnd>& end);
 

@@ -57,6 +57,28 @@ class NotifierTest : public testing::Test {
   runtime::Scope scope_{runtime_};
 };
 
+// At the end, what was told as held is told as released, once; the rest is left alone.
+TEST_F(NotifierTest, TellsTheEnd) {
+  notifier_.follow(
+      {entry("10.0.0.1", {"/n"}), entry("10.0.0.2", {"/n"}), entry("10.0.0.3", {"/n"})});
+  tell("10.0.0.1", true, 1);
+  tell("10.0.0.2", true, 1);
+  end_one();
+  end_one();
+  tell("10.0.0.2", false, 1);
+  scope_.cancel();  // also while one runs
+  runtime_.settle();
+  runtime::Scope last(runtime_);
+  last.spawn(notifier_.tell_the_end());
+  runtime_.settle();
+  EXPECT_EQ(processes_.started,
+            (std::vector<std::string>{"10.0.0.1 held 1", "10.0.0.2 held 1", "10.0.0.2 released 1",
+                                      "10.0.0.1 released 1"}));
+  end_one();
+  end_one();
+  EXPECT_EQ(last.size(), 0U);
+}
+
 TEST_F(NotifierTest, LastStateWins) {
   notifier_.follow({entry("10.0.0.1", {"/n"}), entry("10.0.0.2", {"/n"}), entry("10.0.0.3", {})});
   tell("10.0.0.1", true, 1);

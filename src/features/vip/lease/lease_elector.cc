@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "features/vip/lease/assignment.h"
+
 namespace fairlead::vip {
 namespace {
 
@@ -22,6 +24,10 @@ LeaseElector::LeaseElector(LeaseElectorOptions options, Instant now, Random rand
 
 const Timing& LeaseElector::timing() const {
   return census_.table() ? census_.table()->timing : options_.timing;
+}
+
+PlacementView LeaseElector::view(Instant now) const {
+  return census_.table() ? placement_view(census_, now) : PlacementView{};
 }
 
 std::string LeaseElector::assigner() const {

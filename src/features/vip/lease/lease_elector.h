@@ -60,6 +60,7 @@ class LeaseElector final : public Election {
   std::uint64_t incarnation() const override { return options_.incarnation; }
   const std::map<Ip, Row>& table() const override { return rows_; }
   std::string assigner() const override;
+  PlacementView view(Instant now) const override;
   std::uint64_t term() const override { return census_.table() ? census_.table()->term : 0; }
   std::vector<Participant> participants(Instant now) const override;
   const Timing& timing() const override;

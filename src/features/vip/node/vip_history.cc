@@ -5,20 +5,30 @@
 namespace fairlead::vip {
 namespace {
 
-constexpr int kMode = 0600;
+// The file.
+struct Kept {
+  std::int64_t incarnation = 0;
+  std::int64_t taken = 0;
+  std::vector<Passage> passages;
+
+  template <class V>
+  static void describe(V& v) {
+    v.field("incarnation", &Kept::incarnation);
+    v.field("taken", &Kept::taken);
+    v.field("passages", &Kept::passages);
+  }
+};
 
 }  // namespace
 
-VipHistory::VipHistory(runtime::Files& files, std::string path)
-    : files_(files), path_(std::move(path)) {
-  const Result<std::string> text = files_.read(path_);
+VipHistory::VipHistory(runtime::Files& files, const std::string& path) {
+  const Result<std::string> text = files.read(path);
   if (!text) return;
-  const auto parsed = wire::parse_json(*text, {.max_bytes = kMostControlBytes});
-  const JsonArray* all = parsed ? parsed->value.if_array() : nullptr;
-  if (!all) return;
-  for (const Json& one : *all)
-    if (Result<Passage> passage = resource::decode<Passage>(one))
-      passages_.push_back(std::move(*passage));
+  Result<Kept> kept = parse_control<Kept>(*text);
+  if (!kept) return;
+  incarnation_ = kept->incarnation;
+  taken_ = kept->taken;
+  passages_.assign(kept->passages.begin(), kept->passages.end());
   while (passages_.size() > kKept) passages_.pop_front();
 }
 
@@ -46,8 +56,12 @@ Json VipHistory::to_json() const {
   return all;
 }
 
-Result<> VipHistory::save() const {
-  return files_.write_atomically(path_, wire::encode_json(to_json()) + "\n", kMode);
+std::string VipHistory::text() const {
+  return wire::encode_json(
+             resource::encode(Kept{.incarnation = incarnation_,
+                                   .taken = taken_,
+                                   .passages = {passages_.begin(), passages_.end()}})) +
+         "\n";
 }
 
 }  // namespace fairlead::vip

@@ -8,6 +8,10 @@ namespace {
 
 constexpr double kMicrosecond = 1e-6;
 
+bool is_offered(const VipReport& vip) { return !vip.interface.empty(); }
+// One that is neither offered here nor held anywhere is a thing of the past.
+bool is_known(const VipReport& vip) { return is_offered(vip) || !vip.holder.empty(); }
+
 }  // namespace
 
 VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&()> report)
@@ -30,7 +34,8 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
                      [report] {
                        metrics::Registry::Readings readings;
                        for (const VipReport& vip : report().vips)
-                         readings.push_back({{vip.address}, vip.here ? 1.0 : 0.0});
+                         if (is_known(vip))
+                           readings.push_back({{vip.address}, vip.here ? 1.0 : 0.0});
                        return readings;
                      });
   registry.gauges_of("fairlead_vip_has_holder",
@@ -38,7 +43,8 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
                      {"vip"}, [report] {
                        metrics::Registry::Readings readings;
                        for (const VipReport& vip : report().vips)
-                         readings.push_back({{vip.address}, vip.holder.empty() ? 0.0 : 1.0});
+                         if (is_known(vip))
+                           readings.push_back({{vip.address}, vip.holder.empty() ? 0.0 : 1.0});
                        return readings;
                      });
   registry.gauges_of("fairlead_vip_conflicts",
@@ -56,6 +62,15 @@ VipMetrics::VipMetrics(metrics::Registry& registry, std::function<const Report&(
                        metrics::Registry::Readings readings;
                        for (const VipReport& vip : report().vips)
                          readings.push_back({{vip.address}, static_cast<double>(vip.put_back)});
+                       return readings;
+                     });
+  registry.gauges_of("fairlead_vip_fenced",
+                     "1 while this node's kernel silences it by itself when its time is over; only "
+                     "of nodes that offer virtual IPs.",
+                     {}, [report] {
+                       metrics::Registry::Readings readings;
+                       if (std::ranges::any_of(report().vips, is_offered))
+                         readings.push_back({{}, is_fenced(report()) ? 1.0 : 0.0});
                        return readings;
                      });
   registry.gauge_of("fairlead_vip_leads", "1 while this node assigns the virtual IPs.", [report] {

@@ -10,6 +10,7 @@
 #include "foundation/runtime/back_off.h"
 #include "foundation/runtime/scope.h"
 #include "foundation/runtime/timed_wait.h"
+#include "foundation/runtime/to_the_end.h"
 
 namespace fairlead::vip {
 namespace {
@@ -21,6 +22,7 @@ constexpr runtime::BackOff::Limits kGuardAgain{.first = 100ms, .longest = 5s};
 constexpr Duration kOrderAgain = 2s;  // an order is told again, in case the engine is another
 constexpr Duration kTimeToEnd = 10s;  // of a guard whose agent ends: more than its engine has
 constexpr int kStateMode = 0700;
+constexpr int kHistoryMode = 0600;
 
 agent::Pages::Page json_page(const Json& value) {
   return {.body = wire::encode_json(value) + "\n", .type = "application/json"};
@@ -62,11 +64,13 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
                  Passwords passwords, StartGuard start_guard)
     : context_(context),
       runtime_(context.runtime),
-      plan_(std::move(plan)),
+      file_(std::move(plan)),
+      plan_(file_),
       secret_(std::move(secret)),
+      passwords_(std::move(passwords)),
       start_guard_(std::move(start_guard)),
       engine_(runtime_, plan_.state_dir),
-      history_(runtime_.files(), plan_.state_dir + "/history.json"),
+      history_(runtime_.files(), history_path()),
       metrics_(context.metrics, [this]() -> const Report& { return report_; }),
       peer_keys_(runtime_, context.metrics, [this] { order_changed_.notify(); }),
       routes_({runtime_, context.processes, context.metrics}, plan_.state_dir,
@@ -75,9 +79,18 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
              [this](const Ip& vip, bool healthy) {
                routes_.set_healthy(vip, healthy);
                order_changed_.notify();
+               look_at_status();
              }),
       notifier_({runtime_, context.processes, context.metrics}, plan_.node) {
-  follow_plan(std::move(passwords));
+  if (context.api && file_.from_api) {
+    api_vips_ = std::make_unique<ApiVipList>(runtime_, context.api->client,
+                                             file_.state_dir + "/virtualips.json",
+                                             [this](ApiVipList::News news) { follow_api(news); });
+    status_writer_ = std::make_unique<VipStatusWriter>(
+        runtime_, context.api->client, *api_vips_, context.metrics,
+        [this](const ApiVip& vip) { return status_facts(vip); });
+  }
+  plan_anew();
   add_pages();
   for (const std::string& note : plan_.notes) log::warning("virtual IPs", {{"note", note}});
 }
@@ -85,24 +98,68 @@ VipNode::VipNode(const agent::NodeContext& context, VipPlan plan, std::string se
 Result<> VipNode::follow(VipPlan plan) {
   if (plan.state_dir != plan_.state_dir)
     return fail(Code::unsupported, "another state folder needs a new start of the agent");
+  if (plan.from_api.has_value() != file_.from_api.has_value())
+    return fail(Code::unsupported,
+                "virtualIPsFromAPI set now, or no longer, needs a new start of the agent");
   FL_TRY(std::string secret, read_secret(runtime_.files(), plan.election.secret_file));
   FL_TRY(Passwords passwords, Routes::read_passwords(runtime_.files(), plan));
-  FL_CHECKED(name_node(plan, plan_.node));
+  FL_CHECKED(name_node(plan, file_.node));
   FL_CHECKED(peer_keys_.follow(key_options(plan)));
-  plan_ = std::move(plan);
+  file_ = std::move(plan);
   secret_ = std::move(secret);
+  passwords_ = std::move(passwords);
+  plan_anew();
   follow_members();
-  follow_plan(std::move(passwords));
-  order_changed_.notify();
   return {};
 }
 
-void VipNode::follow_plan(Passwords passwords) {
-  routes_.follow(plan_, std::move(passwords));
+// The file or the API says something else.
+void VipNode::plan_anew() {
+  std::vector<ApiVip> objects;
+  if (api_vips_) objects = api_vips_->all();
+  merged_ = merge_vips(file_, std::move(objects));
+  plan_ = file_;
+  plan_.vips = merged_.vips;
+  routes_.follow(plan_, passwords_);
   gates_.follow(plan_.vips);
   for (const VipEntry& entry : plan_.vips)
     routes_.set_healthy(entry.vip.address, gates_.healthy(entry.vip.address));
   notifier_.follow(plan_.vips);
+  order_changed_.notify();
+  look_at_status();
+}
+
+void VipNode::follow_api(ApiVipList::News news) {
+  if (news == ApiVipList::News::specs)
+    plan_anew();
+  else
+    look_at_status();
+}
+
+void VipNode::look_at_status() {
+  if (status_writer_) status_writer_->look();
+}
+
+StatusFacts VipNode::status_facts(const ApiVip& vip) const {
+  StatusFacts facts{.node = plan_.node,
+                    .refused = {},
+                    .engine_problem = {},
+                    .vip = {},
+                    .fenced = is_fenced(report_),
+                    .assigns = !report_.leader.empty() && report_.leader == plan_.node,
+                    .sick_gates = {}};
+  if (const auto refused = merged_.refused.find(vip.name); refused != merged_.refused.end())
+    facts.refused = refused->second;
+  if (report_.incarnation == 0)
+    facts.engine_problem = !report_.problem.empty() ? report_.problem
+                           : !problem_.empty()      ? problem_
+                                                    : "the engine does not run yet";
+  const auto own =
+      std::ranges::find(merged_.names, vip.name, &std::map<Ip, std::string>::value_type::second);
+  if (own == merged_.names.end()) return facts;
+  if (const VipReport* report = report_of(own->first)) facts.vip = *report;
+  facts.sick_gates = sick_gates(own->first);
+  return facts;
 }
 
 // Keys are agreed on with those that the election counts, and with those of the file: a member that
@@ -229,10 +286,12 @@ void VipNode::take_report(Report report) {
   if (others) follow_members();
   if (begun && report_.incarnation != 0) metrics_.engine_starts.add();
   if (begun) order_changed_.notify();
-  if (history_.take(report_, [this](const Passage& passage) { passed(passage); }))
-    if (Result<> saved = history_.save(); !saved)
-      log::warning("history of virtual IPs not written", {{"error", saved.error().to_string()}});
+  if (history_.take(report_, [this](const Passage& passage) { passed(passage); })) {
+    history_stale_ = true;
+    history_changed_.notify();
+  }
   tell_notifier();
+  look_at_status();
   if (readiness().ready != was_ready) context_.readiness_changed();
 }
 
@@ -249,6 +308,22 @@ void VipNode::tell_notifier() {
   }
 }
 
+// Off the loop: a disk that hangs must not hold up gates and orders. The latest counts.
+Task<void> VipNode::keep_history() {
+  for (;;) {
+    while (!history_stale_)
+      if (!co_await history_changed_.wait()) co_return;
+    history_stale_ = false;
+    runtime::Files& files = runtime_.files();
+    const auto save = [&files, path = history_path(), text = history_.text()] {
+      return files.write_atomically(path, text, kHistoryMode);
+    };
+    const Result<> saved = co_await runtime::blocking(runtime_, save);
+    if (!saved)
+      log::warning("history of virtual IPs not written", {{"error", saved.error().to_string()}});
+  }
+}
+
 void VipNode::passed(const Passage& passage) { metrics_.passed(passage); }
 
 Task<void> VipNode::run() {
@@ -258,9 +333,13 @@ Task<void> VipNode::run() {
   scope.spawn(follow_reports());
   scope.spawn(peer_keys_.run());
   scope.spawn(routes_.run());
+  scope.spawn(keep_history());
   scope.spawn(gates_.run());
   scope.spawn(notifier_.run());
+  if (api_vips_) scope.spawn(api_vips_->run());
+  if (status_writer_) scope.spawn(status_writer_->run());
   co_await scope.join();
+  co_await runtime::to_the_end(runtime_, notifier_.tell_the_end());
 }
 
 // ---- what others ask
@@ -320,7 +399,8 @@ JsonObject VipNode::election_status() const {
 
 JsonObject VipNode::status() const {
   JsonArray vips;
-  for (const VipReport& vip : report_.vips)
+  for (const VipReport& vip : report_.vips) {
+    const auto object = merged_.names.find(*Ip::parse(vip.address));
     vips.push_back(JsonObject{{"address", vip.address},
                               {"interface", vip.interface},
                               {"holder", vip.holder},
@@ -328,7 +408,9 @@ JsonObject VipNode::status() const {
                               {"epoch", vip.epoch},
                               {"since", vip.since},
                               {"healthy", vip.healthy && vip.problem.empty()},
-                              {"problem", vip.problem}});
+                              {"problem", vip.problem},
+                              {"object", object == merged_.names.end() ? "" : object->second}});
+  }
   for (const VipEntry& entry : plan_.vips)
     if (!entry.elected()) vips.push_back(unelected_status(entry));
   JsonObject all{{"election", election_status()}, {"virtualIPs", std::move(vips)}};
@@ -389,6 +471,10 @@ Result<agent::Explanation> VipNode::why(std::string_view, std::string_view objec
                  .report = report_,
                  .sick_gates = std::move(sick)};
   if (vip) facts.vip = *vip;
+  const auto from = merged_.names.find(*address);
+  if (from != merged_.names.end() && api_vips_)
+    if (const ApiVip* known = api_vips_->find(from->second))
+      facts.told_by_others = words_of(*known);
   return explain_vip(facts, *address);
 }
 

@@ -2,10 +2,14 @@
 // engine what this node offers, follows what it reports, and keeps what others ask for: status,
 // why, history, metrics, health gates, notify commands.
 //
-//   file → VipPlan ┐
-//   PeerKeys ──────┤
-//   Gates ─────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
-//                  └→ Routes: BGP, and virtual IPs that nobody is elected for
+//   file → VipPlan ─┐
+//   VirtualIPs ─────┤
+//   PeerKeys ───────┤
+//   Gates ──────────┴→ Order ─→ engine ─→ Report ─→ history, metrics, status, why, Notifier
+//                   └→ Routes: BGP, and virtual IPs that nobody is elected for
+//
+// VirtualIPs are objects of the API (api_vips.h), where the file asks for them; nothing else here
+// needs an API.
 //
 // Stopping the agent gives this node's VIPs up in order: the others take them within the margin.
 #pragma once
@@ -23,8 +27,11 @@
 #include "features/vip/gates/notifier.h"
 #include "features/vip/guard/guard_handle.h"
 #include "features/vip/keys/peer_keys.h"
+#include "features/vip/node/api_vip_list.h"
+#include "features/vip/node/api_vips.h"
 #include "features/vip/node/vip_history.h"
 #include "features/vip/node/vip_metrics.h"
+#include "features/vip/node/vip_status_writer.h"
 #include "features/vip/routes/routes.h"
 #include "node/agent/node_feature.h"
 
@@ -39,7 +46,8 @@ class VipNode final : public agent::NodeFeature {
 
   // Goes on by another plan: VIPs, gates and commands at once; what concerns the election itself by
   // an engine that is begun anew, in order. Fails, and changes nothing, if the state folder is
-  // another, or the secret, the certificates or a password cannot be read.
+  // another, VirtualIPs are to be followed now or no longer, or the secret, the certificates or a
+  // password cannot be read.
   Result<> follow(VipPlan plan);
 
   std::string_view name() const override { return "vip"; }
@@ -55,15 +63,20 @@ class VipNode final : public agent::NodeFeature {
   using Passwords = std::map<Ip, std::string>;  // of BGP's neighbors
   VipNode(const agent::NodeContext& context, VipPlan plan, std::string secret, Passwords passwords,
           StartGuard start_guard);
-  void follow_plan(Passwords passwords);
   void add_pages();
   Task<void> keep_guard();
   Task<void> keep_order();
   Task<void> follow_reports();
+  Task<void> keep_history();
+  std::string history_path() const { return file_.state_dir + "/history.json"; }
   void take_report(Report report);
   void passed(const Passage& passage);
   void tell_notifier();
   void follow_members();
+  void plan_anew();
+  void follow_api(ApiVipList::News news);
+  void look_at_status();
+  StatusFacts status_facts(const ApiVip& vip) const;
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
@@ -73,11 +86,16 @@ class VipNode final : public agent::NodeFeature {
 
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
-  VipPlan plan_;
+  VipPlan file_;
+  VipPlan plan_;       // the file's, with what the API says beside it
+  MergedVips merged_;  // how it came about
   std::string secret_;
+  Passwords passwords_;
   StartGuard start_guard_;
   EngineClient engine_;
   VipHistory history_;
+  bool history_stale_ = false;  // its file
+  runtime::Signal history_changed_;
   Report report_;
   bool engine_answers_ = false;
   std::string problem_;              // why there is no guard, or the order was not taken
@@ -90,6 +108,8 @@ class VipNode final : public agent::NodeFeature {
   Routes routes_;
   Gates gates_;
   Notifier notifier_;
+  std::unique_ptr<ApiVipList> api_vips_;  // null: only the file counts
+  std::unique_ptr<VipStatusWriter> status_writer_;
 };
 
 }  // namespace fairlead::vip

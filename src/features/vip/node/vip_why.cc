@@ -1,6 +1,7 @@
 #include "features/vip/node/vip_why.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace fairlead::vip {
 namespace {
@@ -46,6 +47,40 @@ std::vector<std::string> why_not_here(const VipFacts& facts) {
   if (notes.empty())
     notes.push_back("node " + facts.node +
                     " could hold it, and is the next in line or as good as the holder");
+  return notes;
+}
+
+// Why one of the other nodes is not the holder, as far as this node knows; empty: it does not know.
+std::string why_not(const VipFacts& facts, const std::string& other) {
+  const auto peer = std::ranges::find(facts.report.peers, other, &PeerReport::name);
+  if (peer != facts.report.peers.end() && !peer->alive)
+    return "node " + other + " is not heard by this node";
+  if (const auto told = facts.told_by_others.find(other); told != facts.told_by_others.end())
+    return "node " + other + " says: " + told->second;
+  if (!facts.report.knows_others) return {};
+  const auto offer = std::ranges::find(facts.vip->others, other, &OfferReport::node);
+  if (offer == facts.vip->others.end())
+    return "node " + other +
+           " does not offer it: its configuration has no such VIP, or it cannot " +
+           "be fenced there";
+  if (!offer->healthy) return "node " + other + " offers it and is not healthy: ask the same there";
+  return "node " + other + " could hold it, with priority " + std::to_string(offer->priority);
+}
+
+std::vector<std::string> why_not_the_others(const VipFacts& facts) {
+  std::vector<std::string> notes;
+  bool all_known = true;
+  for (const MemberOrder& member : facts.report.members) {
+    if (member.name == facts.node || member.name == facts.vip->holder) continue;
+    std::string why = why_not(facts, member.name);
+    if (why.empty())
+      all_known = false;
+    else
+      notes.push_back(std::move(why));
+  }
+  if (!all_known && !facts.report.leader.empty())
+    notes.push_back("what the others offer is told to the assigner: ask the same on node " +
+                    facts.report.leader);
   return notes;
 }
 
@@ -108,6 +143,7 @@ agent::Explanation explain_vip(const VipFacts& facts, const Ip& address) {
     told.actual = "held by " + vip.holder + ", epoch " + std::to_string(vip.epoch);
   }
   if (!vip.here && vip.holder != facts.node) told.notes = why_not_here(facts);
+  std::ranges::move(why_not_the_others(facts), std::back_inserter(told.notes));
   if (vip.conflicts > 0)
     told.notes.push_back("another machine claims it, too: " + vip.rival + ", " +
                          std::to_string(vip.conflicts) + " times");

@@ -1,6 +1,8 @@
-// `fairlead why vip ADDRESS`: who holds it, since when, and why this node does not. Pure.
+// `fairlead why vip ADDRESS`: who holds it, since when, and why this node and the others do not.
+// Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +22,8 @@ struct VipFacts {
   std::optional<VipReport> vip;  // nothing: nobody knows of it here
   Report report;
   std::vector<std::string> sick_gates;  // of this VIP: name and last answer
+  // What other nodes say in the status of its VirtualIP, if it is one of the API: "state: message".
+  std::map<std::string, std::string> told_by_others;
 };
 agent::Explanation explain_vip(const VipFacts& facts, const Ip& address);
 
