@@ -110,7 +110,7 @@ void check_bgp(const std::optional<BgpSettings>& settings, VipPlan& plan, FieldE
     if (used) errors.push_back(resource::required("bgp"));
     return;
   }
-  if (!used) plan.notes.emplace_back("bgp: no virtual IP has announce: bgp, so it is not used");
+  if (!used) plan.notes.emplace_back("bgp: no virtual IP of this file has announce: bgp");
   BgpConfig bgp{.as = static_cast<std::uint32_t>(settings->as)};
   check_router_id(*settings, plan, bgp, errors);
   check_times(*settings, bgp, errors);
@@ -121,7 +121,7 @@ void check_bgp(const std::optional<BgpSettings>& settings, VipPlan& plan, FieldE
   for (std::size_t i = 0; i < settings->neighbors.size(); ++i)
     check_neighbor(item("bgp.neighbors", i), settings->neighbors[i], plan, bgp, errors);
   if (errors.empty()) check_families(plan, bgp, errors);
-  if (used) plan.bgp = std::move(bgp);
+  plan.bgp = std::move(bgp);
 }
 
 }  // namespace fairlead::vip

@@ -77,7 +77,6 @@ class VipNode final : public agent::NodeFeature {
   void follow_api(ApiVipList::News news);
   void look_at_status();
   StatusFacts status_facts(const ApiVip& vip) const;
-  std::vector<std::string> sick_gates(const Ip& vip) const;
   Order current_order() const;
   const VipReport* report_of(const Ip& vip) const;
   JsonObject election_status() const;
@@ -90,6 +89,7 @@ class VipNode final : public agent::NodeFeature {
   VipPlan plan_;       // the file's, with what the API says beside it
   MergedVips merged_;  // how it came about
   std::string secret_;
+  Passwords passwords_;
   StartGuard start_guard_;
   EngineClient engine_;
   VipHistory history_;

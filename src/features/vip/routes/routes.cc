@@ -16,6 +16,7 @@ std::optional<BirdPlan> bird_plan(const VipPlan& plan, std::map<Ip, std::string>
     bird.vips.insert(entry.vip.address);
     bird.interfaces.insert(entry.vip.interface);
   }
+  if (bird.vips.empty()) return std::nullopt;
   return bird;
 }
 
