@@ -82,6 +82,7 @@ class VipNode final : public agent::NodeFeature {
   JsonObject election_status() const;
   JsonObject unelected_status(const VipEntry& entry) const;
   const VipEntry* entry_of(const Ip& vip) const;
+  std::vector<std::string> sick_gates(const Ip& vip) const;
 
   agent::NodeContext context_;
   runtime::Runtime& runtime_;
@@ -104,7 +105,6 @@ class VipNode final : public agent::NodeFeature {
   std::map<Ip, Epoch> notified_;
   VipMetrics metrics_;
   PeerKeys peer_keys_;
-  Passwords passwords_;
   Routes routes_;
   Gates gates_;
   Notifier notifier_;
