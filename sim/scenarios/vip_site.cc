@@ -204,7 +204,8 @@ Task<void> VipSite::say_farewell(Machine& machine, const vip::GuardNote& note) {
   auto socket = machine.open_datagram({.host = machine.address(), .port = 0});
   if (!socket) co_return;
   for (const vip::GuardNote::Farewell& one : sent.farewells) {
-    (void)co_await (*socket)->send(one.to, one.bytes);
+    for (int copy = 0; copy < vip::kFarewellCopies; ++copy)
+      (void)co_await (*socket)->send(one.to, one.bytes);
     ++farewells;
   }
 }

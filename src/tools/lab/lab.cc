@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <ranges>
+#include <sstream>
 
 #include "foundation/runtime/network_namespace.h"
 #include "node/fabric/links.h"
@@ -75,19 +77,33 @@ std::string settings_file(const LabSettings& settings) { return settings.folder 
 void remember(const LabSettings& settings) {
   std::ofstream out(settings_file(settings));
   out << settings.hosts << ' ' << settings.fabric << ' ' << settings.port << ' '
-      << settings.underlay << ' ' << settings.store << ' ' << settings.servers << '\n';
+      << settings.underlay << ' ' << settings.store << ' ' << settings.servers << ' '
+      << (settings.vip.empty() ? "-" : settings.vip) << '\n';
   for (const std::string& program : settings.allowed_programs) out << program << '\n';
 }
 
 bool recall(LabSettings& settings) {
   std::ifstream in(settings_file(settings));
   if (!(in >> settings.hosts >> settings.fabric >> settings.port >> settings.underlay >>
-        settings.store >> settings.servers >> std::ws))
+        settings.store >> settings.servers >> settings.vip >> std::ws))
     return false;
+  if (settings.vip == "-") settings.vip.clear();
   settings.allowed_programs.clear();
   for (std::string program; std::getline(in, program);)
     settings.allowed_programs.push_back(program);
   return true;
+}
+
+// The first host's brings the secret.
+Result<> write_agent_file(runtime::Runtime& runtime, const LabSettings& settings,
+                          std::uint32_t host) {
+  runtime::Files& files = runtime.files();
+  if (host == 1) {
+    std::string secret;
+    for (int i = 0; i < 4; ++i) secret += fmt::format("{:016x}", runtime.random());
+    FL_CHECKED(files.write_atomically(secret_file(settings), secret + "\n", 0600));
+  }
+  return files.write_atomically(agent_file(settings, host), agent_file_text(settings, host), 0600);
 }
 
 // Servers of one cluster have one authority and one administrator.
@@ -106,7 +122,7 @@ Result<> copy_identity(const LabSettings& settings, std::uint32_t server) {
 }  // namespace
 
 Lab::Lab(runtime::EpollRuntime& runtime, LabSettings settings)
-    : processes_(runtime), settings_(std::move(settings)) {}
+    : runtime_(runtime), processes_(runtime), settings_(std::move(settings)) {}
 
 Task<Result<>> Lab::up() {
   FL_CO_CHECKED(check(settings_));
@@ -129,14 +145,25 @@ Task<Result<>> Lab::down() {
   recall(settings_);
   for (const Daemon& daemon : all_daemons(settings_) | std::views::reverse)
     stop_daemon(files_of(settings_, daemon.name).pid, kStopSeconds);
+  for (std::uint32_t host = 1; host <= settings_.hosts && !settings_.vip.empty(); ++host)
+    (void)co_await run(clear_fence(settings_, host));  // there may be none
   FL_CO_TRY(const runtime::ProcessEnd listed,
             co_await processes_.run(
                 {.arguments = {"/usr/sbin/ip", "netns", "list"}, .output_limit = 1 << 20}));
   for (const std::string& netns : namespaces_of(settings_, names_in(listed.output))) {
+    FL_CO_CHECKED(co_await end_processes(netns));
     FL_CO_CHECKED(co_await run({"ip", "netns", "delete", netns}));
   }
   std::filesystem::remove_all(settings_.folder);
   say("the lab \"" + settings_.name + "\" is down");
+  co_return Result<>{};
+}
+
+// What somebody else started there.
+Task<Result<>> Lab::end_processes(std::string netns) {
+  FL_CO_TRY(const std::string listed, co_await output_of({"ip", "netns", "pids", netns}));
+  std::istringstream in(listed);
+  for (pid_t pid = 0; in >> pid;) ::kill(pid, SIGKILL);
   co_return Result<>{};
 }
 
@@ -225,6 +252,9 @@ Task<Result<>> Lab::make() {
   for (std::uint32_t host = 1; host <= settings_.hosts; ++host) {
     FL_CO_CHECKED(co_await make_host(host));
     FL_CO_CHECKED(co_await run(join(settings_, host, token)));
+    if (!settings_.vip.empty()) {
+      FL_CO_CHECKED(write_agent_file(runtime_, settings_, host));
+    }
     FL_CO_CHECKED(start(agent(settings_, host)));
   }
   co_return Result<>{};

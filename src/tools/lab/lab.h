@@ -36,6 +36,7 @@ class Lab {
 
  private:
   Task<Result<>> make();
+  Task<Result<>> end_processes(std::string netns);
   Result<> start_servers();
   Task<Result<>> make_host(std::uint32_t host);
   Task<Result<>> make_ovs(std::uint32_t host);
@@ -44,6 +45,7 @@ class Lab {
   Task<Result<std::string>> output_of(Arguments command);
   Task<Result<>> run(Arguments command);
 
+  runtime::EpollRuntime& runtime_;
   runtime::EpollProcesses processes_;
   LabSettings settings_;
 };

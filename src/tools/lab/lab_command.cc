@@ -60,7 +60,8 @@ void add_lab_command(CLI::App& app, int& exit_status) {
   CLI::App* up = add("up", "Makes the hosts, starts the server and an agent on each host.",
                      "  fairlead lab up --hosts 3 --fabric vxlan\n"
                      "  fairlead lab up --name two --port 6500 --fabric ovs --underlay ipv6\n"
-                     "  fairlead lab up --allowed-program /usr/local/bin/plug");
+                     "  fairlead lab up --allowed-program /usr/local/bin/plug\n"
+                     "  fairlead lab up --vip 10.231.0.75");
   up->add_option("--hosts", settings->hosts, "How many")->capture_default_str();
   up->add_option("--fabric", settings->fabric,
                  "What carries virtual networks: vxlan, ovs (an Open vSwitch for each host, "
@@ -76,6 +77,8 @@ void add_lab_command(CLI::App& app, int& exit_status) {
   up->add_option("--allowed-program", settings->allowed_programs,
                  "A program that attachments may have run on the hosts, by absolute path; "
                  "repeatable");
+  up->add_option("--vip", settings->vip,
+                 "A virtual IP that the hosts elect a holder of, such as 10.231.0.75");
   up->callback([=, &exit_status] {
     prepare();
     runtime::EpollRuntime runtime;

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "foundation/base/ip.h"
+
 namespace fairlead::lab {
 namespace {
 
 constexpr std::uint32_t kMostHosts = 250;
 constexpr std::uint32_t kMostServers = 9;
 constexpr std::uint16_t kServerPort = 6443;
+constexpr std::uint16_t kElectionPort = 10'000;
 constexpr std::string_view kOvsPackage = "openvswitch-switch";
 constexpr std::string_view kOvsSchema = "/usr/share/openvswitch/vswitch.ovsschema";
 constexpr std::size_t kLongestOvsFolder = 80;  // a socket's path has room for 107 characters
@@ -113,6 +116,12 @@ Result<> check(const LabSettings& settings) {
   for (const std::string& program : settings.allowed_programs)
     if (!program.starts_with('/') || program.contains('\n'))
       return fail(Code::invalid, "--allowed-program " + program + ": must be an absolute path");
+  if (!settings.vip.empty()) {
+    const Result<Ip> vip = Ip::parse(settings.vip);
+    if (!vip || vip->is_v4() == over_ipv6(settings))
+      return fail(Code::invalid, "--vip " + settings.vip +
+                                     ": must be an address of the underlay, " + settings.underlay);
+  }
   if (has_ovs(settings) && ovs_folder(settings, settings.hosts).size() > kLongestOvsFolder)
     return fail(Code::invalid,
                 "--dir " + settings.folder + ": too long for the sockets of a switch");
@@ -215,10 +224,39 @@ Daemon agent(const LabSettings& settings, std::uint32_t host) {
                    {"--ovs-run-dir", ovs_folder(settings, host), "--ovs-datapath", "netdev"});
   for (const std::string& program : settings.allowed_programs)
     command.insert(command.end(), {"--allowed-program", program});
+  if (!settings.vip.empty())
+    command.insert(command.end(), {"--config", agent_file(settings, host), "--state",
+                                   host_folder(settings, host) + "/vip"});
   return {.name = node_name(host) + "-agent",
           .command = on_host(settings, host, std::move(command)),
           .ready = "fairlead agent ready",
           .where = host_address(settings, host)};
+}
+
+std::string agent_file(const LabSettings& settings, std::uint32_t host) {
+  return host_folder(settings, host) + "/agent.yaml";
+}
+
+std::string secret_file(const LabSettings& settings) { return settings.folder + "/vip.secret"; }
+
+std::string agent_file_text(const LabSettings& settings, std::uint32_t host) {
+  const auto endpoint = [&](std::uint32_t of) {
+    const std::string address = host_address(settings, of);
+    return over_ipv6(settings) ? fmt::format("'[{}]:{}'", address, kElectionPort)
+                               : fmt::format("'{}:{}'", address, kElectionPort);
+  };
+  std::string text =
+      fmt::format("election:\n  listen: {}\n  secretFile: {}\n  peers:{}\n", endpoint(host),
+                  secret_file(settings), settings.hosts == 1 ? " []" : "");
+  for (std::uint32_t other = 1; other <= settings.hosts; ++other)
+    if (other != host)
+      text += fmt::format("  - {{name: {}, address: {}}}\n", node_name(other), endpoint(other));
+  return text + fmt::format("virtualIPs:\n- {{address: '{}', interface: {}}}\n", settings.vip,
+                            has_ovs(settings) ? "br-phy" : "eth0");
+}
+
+Arguments clear_fence(const LabSettings& settings, std::uint32_t host) {
+  return on_host(settings, host, {settings.program, "vip", "fence", "--clear"});
 }
 
 bool has_ovs(const LabSettings& settings) { return settings.fabric == "ovs"; }

@@ -37,6 +37,7 @@ struct LabSettings {
   std::string store = "sqlite";
   std::uint32_t servers = 1;
   std::vector<std::string> allowed_programs;  // as hooks, on every host
+  std::string vip;  // a virtual IP that the hosts elect a holder of; empty: none
 };
 
 // Where a lab of that name keeps its files unless it is told otherwise.
@@ -79,6 +80,13 @@ Daemon server(const LabSettings& settings, std::uint32_t server);
 Arguments create_token(const LabSettings& settings);
 Arguments join(const LabSettings& settings, std::uint32_t host, const std::string& token);
 Daemon agent(const LabSettings& settings, std::uint32_t host);
+// The file of a host's agent, in a lab with a virtual IP; what it has in common with all is said by
+// flags. The peers' secret is beside it.
+std::string agent_file(const LabSettings& settings, std::uint32_t host);
+std::string agent_file_text(const LabSettings& settings, std::uint32_t host);
+std::string secret_file(const LabSettings& settings);
+// What an agent with virtual IPs leaves in the kernel: removed.
+Arguments clear_fence(const LabSettings& settings, std::uint32_t host);
 
 // A host's own Open vSwitch, of the fabric ovs. Its folder must exist before its database is made,
 // and the database before ovsdb() starts; then init_ovs, vswitchd(), make_uplink.

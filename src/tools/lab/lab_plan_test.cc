@@ -40,12 +40,34 @@ TEST(LabPlan, RefusesWhatCannotBeMadeAndNamesTheFlag) {
     EXPECT_TRUE(problem([&](LabSettings& s) {
                   s.allowed_programs = {"/bin/plug", program};
                 }).starts_with(std::string("--allowed-program ") + program));
+  EXPECT_EQ(problem([](LabSettings& s) { s.vip = "10.231.0.75"; }), "");
+  for (const char* vip : {"x", "fd00:231::75"})
+    EXPECT_TRUE(problem([&](LabSettings& s) { s.vip = vip; }).starts_with("--vip "));
   const std::string deep = "/" + std::string(90, 'd');
   EXPECT_EQ(problem([&](LabSettings& s) { s.folder = deep; }), "");
   EXPECT_TRUE(problem([&](LabSettings& s) {
                 s.fabric = "ovs";
                 s.folder = deep;
               }).starts_with("--dir /ddd"));
+}
+
+// Each host knows the others, and all know one secret and one VIP.
+TEST(LabPlan, AVirtualIpIsOfAllHosts) {
+  LabSettings lab = settings();
+  EXPECT_FALSE(std::ranges::count(agent(lab, 1).command, "--config"));
+  lab.vip = "10.231.0.75";
+  EXPECT_TRUE(std::ranges::count(agent(lab, 1).command, "--config"));
+  EXPECT_EQ(agent_file_text(lab, 2),
+            "election:\n"
+            "  listen: '10.231.0.2:10000'\n"
+            "  secretFile: /run/l/vip.secret\n"
+            "  peers:\n"
+            "  - {name: host-1, address: '10.231.0.1:10000'}\n"
+            "  - {name: host-3, address: '10.231.0.3:10000'}\n"
+            "virtualIPs:\n"
+            "- {address: '10.231.0.75', interface: eth0}\n");
+  lab.fabric = "ovs";
+  EXPECT_TRUE(agent_file_text(lab, 2).contains("interface: br-phy"));
 }
 
 // Everything that is run to make a lab of one host, whatever kind of lab it is.

@@ -364,6 +364,11 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   if (const auto gone = peers_.find(from);
       gone != peers_.end() && !message.released_all && message.incarnation == gone->second.gone)
     return;  // sent before it ended
+  // Who led and was begun anew leads no more, also where its farewell was lost.
+  if (const auto known = peers_.find(from);
+      known != peers_.end() && known->second.incarnation != 0 &&
+      known->second.incarnation != message.incarnation && from == raft_.leader())
+    raft_.leader_gone(now);
   if (message.raft) {
     raft_.receive(now, from, *message.raft);
     follow_leader(now);

@@ -15,6 +15,10 @@
 
 namespace fairlead::vip {
 
+// How often each farewell is sent: one that is lost, or overtaken by the next engine's first word,
+// costs the rest of the lease.
+constexpr int kFarewellCopies = 2;
+
 struct GuardNote {
   struct Farewell {
     runtime::Endpoint to;

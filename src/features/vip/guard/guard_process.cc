@@ -158,7 +158,8 @@ class Guard {
       if (!to) continue;
       const int socket = ::socket(to->family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
       if (socket < 0) continue;
-      (void)::sendto(socket, one.bytes.data(), one.bytes.size(), 0, to->get(), to->length);
+      for (int copy = 0; copy < kFarewellCopies; ++copy)
+        (void)::sendto(socket, one.bytes.data(), one.bytes.size(), 0, to->get(), to->length);
       ::close(socket);
     }
   }
