@@ -65,6 +65,18 @@ std::vector<std::string> VipSite::holders_of(const Ip& vip) const {
   return names;
 }
 
+std::size_t VipSite::most_members() const {
+  std::size_t most = 0;
+  for (const auto& [name, node] : nodes_) {
+    if (!node.engines) continue;
+    for (const std::unique_ptr<Process>& process : *node.engines)
+      if (process->engine)
+        most = std::max(
+            most, process->engine->election().participants(world_.machine(name).now()).size());
+  }
+  return most;
+}
+
 std::string VipSite::beliefs() const {
   std::string all;
   for (const auto& [name, node] : nodes_) {
@@ -136,7 +148,8 @@ Task<void> VipSite::agent(Machine& machine) {
       const Strike strike = node.strikes.front();
       node.strikes.pop_front();
       machine.note(fmt::format("strike {}", static_cast<int>(strike)));
-      if (strike == Strike::kill_engine) {
+      if (strike == Strike::lose_disk) (void)machine.files().remove(kElectionFile);
+      if (strike == Strike::kill_engine || strike == Strike::lose_disk) {
         for (const std::unique_ptr<Process>& engine : engines) end(node, *engine);
       } else if (strike == Strike::stop_agent) {
         stopping = true;

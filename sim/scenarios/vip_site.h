@@ -27,10 +27,14 @@ enum class Strike {
   kill_engine,
   kill_guard,  // the kernel asks the engine to end in order; the agent starts another guard
   stop_agent,  // in order, and started again
+  lose_disk,   // with all that runs; what the election kept is gone
 };
 
 class VipSite {
  public:
+  // Where engines among peers keep what they must not forget.
+  static constexpr const char* kElectionFile = "/election.json";
+
   using OpenEngine = std::function<Result<std::unique_ptr<vip::Engine>>(Machine&, SimFence&)>;
 
   VipSite(World& world, Duration margin, OpenEngine open);
@@ -52,6 +56,8 @@ class VipSite {
 
   // The machines that answer for the VIP now.
   std::vector<std::string> holders_of(const Ip& vip) const;
+  // As many members as an engine counts, at most.
+  std::size_t most_members() const;
   // What the engines believe, a line each.
   std::string beliefs() const;
   // Fails with what went wrong so far, and unless each VIP has exactly one holder, or comes to have

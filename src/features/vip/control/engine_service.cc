@@ -131,28 +131,41 @@ Task<http::Response> EngineService::answer_wish(const std::string& body) {
   co_return outcome_response(co_await engine_->wish(std::move(*wish)));
 }
 
-// Heartbeats are sent anyway. The writes are the only load that this makes: a small file, ten times
-// a second, on a thread.
+// The longest write of a small file while `election` measures, ten times a second, on a thread: the
+// only load that this makes, heartbeats are sent anyway.
+Task<Result<Duration>> EngineService::measure_disk() {
+  Duration longest{};
+  runtime::Files& files = runtime_.files();
+  const std::string path = options_.state + "/tune.probe";
+  const Instant until = runtime_.now() + kMeasure;
+  Result<> written;
+  while (written && runtime_.now() < until) {
+    const Instant began = runtime_.now();
+    written = co_await runtime::blocking(runtime_, [&files, path] {
+      return files.write_atomically(path, std::string(512, 'x'), 0600);
+    });
+    longest = std::max(longest, runtime_.now() - began);
+    if (!co_await runtime::sleep(runtime_, kBetweenWrites)) break;
+  }
+  (void)co_await runtime::blocking(runtime_, [&files, path] { return files.remove(path); });
+  if (!written) co_return fail(written.error());
+  co_return longest;
+}
+
 Task<http::Response> EngineService::answer_measure() {
   if (!engine_ || stopping_) co_return text_response(503, "the engine does not run");
+  if (measuring_) co_return text_response(503, "somebody else measures: try again in some seconds");
+  measuring_ = true;
   Election& election = engine_->election();
   election.measure(runtime_.now());
   Measure measure;
-  const std::string path = options_.state + "/tune.probe";
-  const Instant until = runtime_.now() + kMeasure;
-  while (runtime_.now() < until) {
-    const Instant began = runtime_.now();
-    const Result<> written = co_await runtime::blocking(runtime_, [this, path] {
-      return runtime_.files().write_atomically(path, std::string(512, 'x'), 0600);
-    });
-    if (!written) co_return text_response(503, written.error().message);
-    measure.write = std::max(measure.write, (runtime_.now() - began).count());
-    if (!co_await runtime::sleep(runtime_, kBetweenWrites)) break;
-  }
-  (void)runtime_.files().remove(path);
+  const Result<Duration> write = co_await measure_disk();
+  measuring_ = false;
   const std::optional<Sounding> sounding = election.measured(runtime_.now());
   if (!sounding)
     co_return text_response(400, "there are no peers to measure: the election is in a store");
+  if (!write) co_return text_response(503, write.error().message);
+  measure.write = write->count();
   measure.pause = sounding->longest_pause.count();
   for (const PeerSounding& one : sounding->peers)
     measure.peers.push_back({.peer = one.peer,

@@ -70,6 +70,7 @@ class EngineService final : public http::Handler, EngineEvents {
   Task<http::Response> answer_report(std::string target);
   Task<http::Response> answer_wish(const std::string& body);
   Task<http::Response> answer_measure();
+  Task<Result<Duration>> measure_disk();
   Result<> begin();
   void follow_order();
   // Counts the version on if the report is another.
@@ -93,6 +94,7 @@ class EngineService final : public http::Handler, EngineEvents {
   std::optional<EngineHost> host_;
   std::unique_ptr<Engine> engine_;
   std::string problem_;  // why there is no engine
+  bool measuring_ = false;
   bool stopping_ = false;
   Report last_;
   std::map<Ip, Since> since_;

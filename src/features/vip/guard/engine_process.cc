@@ -143,8 +143,9 @@ int run_engine(const EngineProcessOptions& options) {
   }
   for (const std::string& lacking : become_urgent(kPriority))
     log::warning("a busy machine may cost virtual IPs", {{"lacking", lacking}});
-  // The disk, addresses and the fence each have a thread: none waits for another that hangs.
-  runtime::EpollRuntime runtime({.blocking_threads = 4});
+  // The disk, addresses, loans of routed addresses, the fence and measurements each have a thread:
+  // none waits for another that hangs.
+  runtime::EpollRuntime runtime({.blocking_threads = 6});
   // SIGINT of a terminal is for the agent, which then ends this process.
   if (Result<> caught = runtime.catch_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE}); !caught) {
     log::error("engine of virtual IPs not started", {{"error", caught.error().to_string()}});

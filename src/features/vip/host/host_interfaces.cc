@@ -258,6 +258,14 @@ Instant HostInterfaces::next_work(Instant now) const {
   return next;
 }
 
+Result<> HostInterfaces::guards() const {
+  if (fence_ == nullptr) return {};
+  if (!unguarded_.empty())
+    return fail(Code::unavailable, "interface " + *unguarded_.begin() + " is not guarded");
+  if (guarded_.empty()) return fail(Code::unavailable, "the interfaces are not guarded yet");
+  return {};
+}
+
 Task<void> HostInterfaces::keep_fence() {
   fence_due_ = runtime_.now() + kLookAfterFence;
   std::map<std::string, std::uint32_t> indexes;
@@ -270,18 +278,18 @@ Task<void> HostInterfaces::keep_fence() {
       co_await runtime::blocking(runtime_, [fence, names] { return fence->keep(names); });
   for (const std::string& what : kept.restored)
     log::warning("the fence was put back", {{"what", what}});
+  const std::set<std::string> unguarded_before = std::exchange(unguarded_, {});
   for (const auto& [name, error] : kept.failed) {
     indexes.erase(name);
-    if (unguarded_.insert(name).second)
-      log::error("interface not guarded: no address of a virtual IP is added to it",
-                 {{"interface", name}, {"error", error.to_string()}});
+    unguarded_.insert(name);
+    if (!unguarded_before.contains(name))
+      log::error(
+          "interface not guarded: no virtual IP is added to it, and none that is routed is held",
+          {{"interface", name}, {"error", error.to_string()}});
   }
-  if (guarded_.empty() && !indexes.empty()) changed_.notify();
+  if ((guarded_.empty() && !indexes.empty()) || unguarded_ != unguarded_before) changed_.notify();
   guarded_.clear();
-  for (const auto& [name, ifindex] : indexes) {
-    unguarded_.erase(name);
-    guarded_.insert(ifindex);
-  }
+  for (const auto& [name, ifindex] : indexes) guarded_.insert(ifindex);
   look_for_conflicts();
 }
 

@@ -78,8 +78,8 @@ class HostInterfaces final : public Interfaces {
   Task<void> run();
 
   const HostState& host() const { return host_; }
-  // The fence guards interfaces, or there is none.
-  bool guards() const { return fence_ == nullptr || !guarded_.empty(); }
+  // The fence guards every interface, or there is none. Else fails naming one.
+  Result<> guards() const;
 
   struct Relayed {
     std::uint64_t relays = 0, frames = 0;  // sent on

@@ -83,13 +83,16 @@ PeerKeys::PeerKeys(runtime::Runtime& runtime, metrics::Registry& metrics,
 PeerKeys::~PeerKeys() = default;
 
 Result<> PeerKeys::follow(Options options) {
+  bool other = options != options_;
   if (!options.tls.empty()) {
     FL_TRY(runtime::TlsCredentials credentials,
            read_tls(runtime_.files(), options.tls, options.node));
+    const auto current = tls_->current();
+    other = other || !current || credentials != *current;
     tls_->swap(std::move(credentials));
     file_problem_.clear();
   }
-  if (options == options_) return {};
+  if (!other) return {};
   options_ = std::move(options);
   begin_anew();
   return {};

@@ -111,7 +111,9 @@ Schema virtual_ip_spec_schema() {
   Schema schema = schema_of<VirtualIpSettings>();
   schema.description = "What the virtual IP is to be.";
   std::erase_if(schema.fields, [](const Field& field) { return field.name == "priority"; });
-  std::ranges::find(schema.fields, "address", &Field::name)->immutable = true;
+  // Another way of announcing begins engines anew: on all nodes at once, that would cost every VIP.
+  for (const char* name : {"address", "announce"})
+    std::ranges::find(schema.fields, name, &Field::name)->immutable = true;
   std::ranges::find(schema.fields, "interface", &Field::name)->required = true;
   std::ranges::copy(schema_of<VirtualIpNodes>().fields, std::back_inserter(schema.fields));
   return schema;

@@ -52,6 +52,9 @@ class Merger {
         }))
       return "the address is in none of virtualIPsFromAPI.addresses of this node's file";
     if (std::string own = own_address(address); !own.empty()) return own;
+    if (!entry.elected()) return "anycast, and announce: external, are only for the agents' files";
+    if (entry.announce == Announce::bgp && !file_.bgp)
+      return "this node's file has no bgp: it has no routers to tell";
     if (std::string program = program_problem(entry); !program.empty()) return program;
     if (merged_.names.size() >= rules_.limit)
       return "this node follows " + std::to_string(rules_.limit) +

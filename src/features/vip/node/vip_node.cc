@@ -284,7 +284,7 @@ void VipNode::take_report(Report report) {
   const bool was_ready = readiness().ready;
   const bool others = report.members != report_.members;
   report_ = std::move(report);
-  if (others) follow_members();
+  if (others && report_.incarnation != 0) follow_members();
   if (begun && report_.incarnation != 0) metrics_.engine_starts.add();
   if (begun) order_changed_.notify();
   if (history_.take(report_, [this](const Passage& passage) { passed(passage); })) {

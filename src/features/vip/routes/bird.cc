@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kConfigMode = 0600;  // it has passwords
 constexpr Duration kLookAgain = 1s;
+constexpr int kMostUnanswered = 2;  // questions, before no session is believed any more
 constexpr Duration kAsk = 5s;
 constexpr Duration kRunsOn = 24h * 365 * 100;
 constexpr std::size_t kMostOutput = 256 << 10;
@@ -49,11 +50,6 @@ void Bird::follow(std::optional<BirdPlan> plan) {
   followed_.notify();
 }
 
-std::string Bird::birdc() const {
-  const std::string& bird = accepted_->plan.bgp.bird;
-  return bird.substr(0, bird.rfind('/') + 1) + "birdc";
-}
-
 void Bird::set_problem(std::string problem) {
   if (problem == problem_) return;
   problem_ = std::move(problem);
@@ -82,7 +78,7 @@ Task<Result<>> Bird::check(const BirdPlan& plan, const std::string& text) {
   FL_CO_CHECKED(check_program(plan.bgp.bird));
   if (path("bird.sock").size() > kLongestSocketPath)
     co_return fail(Code::invalid, "state " + state_ + ": too long for BIRD's socket in it");
-  FL_CO_CHECKED(runtime_.files().write_atomically(path("bird.conf.new"), text, kConfigMode));
+  FL_CO_CHECKED(co_await write(path("bird.conf.new"), text));
   runtime::Command command{.arguments = {plan.bgp.bird, "-p", "-c", path("bird.conf.new")},
                            .time_limit = kAsk};
   FL_CO_TRY(const runtime::ProcessEnd end, co_await processes_->run(std::move(command)));
@@ -91,8 +87,22 @@ Task<Result<>> Bird::check(const BirdPlan& plan, const std::string& text) {
                                     first_line(end.errors));
 }
 
+Task<Result<>> Bird::write(std::string to, std::string text) {
+  runtime::Files& files = runtime_.files();
+  co_return co_await runtime::blocking(runtime_,
+                                       [&files, to = std::move(to), text = std::move(text)] {
+                                         return files.write_atomically(to, text, kConfigMode);
+                                       });
+}
+
+void Bird::accept(const BirdPlan& plan, const std::string& text) {
+  accepted_ = Accepted{plan, text};
+  const std::string& bird = plan.bgp.bird;
+  birdc_ = bird.substr(0, bird.rfind('/') + 1) + "birdc";
+}
+
 Task<Result<std::string>> Bird::ask(std::vector<std::string> words) {
-  std::vector<std::string> arguments{birdc(), "-s", path("bird.sock")};
+  std::vector<std::string> arguments{birdc_, "-s", path("bird.sock")};
   arguments.insert(arguments.end(), words.begin(), words.end());
   runtime::Command command{
       .arguments = std::move(arguments), .time_limit = kAsk, .output_limit = kMostOutput};
@@ -122,12 +132,11 @@ Task<void> Bird::keep_config() {
       const std::string text = plan ? bird_config(*plan) : "";
       Result<> good;
       if (plan) good = co_await check(*plan, text);
-      if (good && plan)
-        good = runtime_.files().write_atomically(path("bird.conf"), text, kConfigMode);
+      if (good && plan) good = co_await write(path("bird.conf"), text);
       if (good) {
-        if (plan) accepted_ = Accepted{*plan, text};
+        if (plan) accept(*plan, text);
         good = co_await tell_running();
-        if (!plan) accepted_.reset();
+        if (!plan && good) accepted_.reset();
         accepted_changed_.notify();
       }
       if (!good && good.error().code == Code::cancelled) co_return;
@@ -180,13 +189,28 @@ Task<void> Bird::keep_process() {
   }
 }
 
+// Routers end the sessions of a BIRD that hangs.
+void Bird::believe_no_session() {
+  std::vector<Session> sessions = sessions_;
+  for (Session& session : sessions) {
+    session.established = false;
+    session.state = "BIRD does not answer";
+    if (session.bfd) session.bfd = false;
+  }
+  set_sessions(std::move(sessions));
+}
+
 Task<void> Bird::watch() {
+  int unanswered = 0;
   for (;;) {
     if (!co_await runtime::sleep(runtime_, kLookAgain)) co_return;
     if (!running_ || !accepted_) continue;
     const Result<std::string> protocols = co_await ask({"show", "protocols"});
+    if (!protocols && ++unanswered >= kMostUnanswered) believe_no_session();
+    if (!protocols) continue;
+    unanswered = 0;
     const Result<std::string> bfd = co_await ask({"show", "bfd", "sessions"});
-    if (!protocols || !accepted_) continue;
+    if (!accepted_) continue;
     const auto states = parse_protocols(*protocols);
     const auto watched = parse_bfd_sessions(bfd ? *bfd : "");
     std::vector<Session> sessions;

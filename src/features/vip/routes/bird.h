@@ -59,11 +59,13 @@ class Bird {
   Task<Result<>> check(const BirdPlan& plan, const std::string& text);
   Task<Result<std::string>> ask(std::vector<std::string> words);
   Task<Result<>> tell_running();
+  Task<Result<>> write(std::string to, std::string text);
+  void accept(const BirdPlan& plan, const std::string& text);
+  void believe_no_session();
   void log_errors(std::string_view text);
   void set_problem(std::string problem);
   void set_sessions(std::vector<Session> sessions);
   std::string path(const char* name) const { return state_ + "/" + name; }
-  std::string birdc() const;
 
   runtime::Runtime& runtime_;
   runtime::Processes* processes_;
@@ -72,6 +74,7 @@ class Bird {
   std::optional<BirdPlan> wanted_;
   bool to_follow_ = false;
   std::optional<Accepted> accepted_;  // that bird -p has found good
+  std::string birdc_;                 // beside the program of the plan that was accepted last
   bool running_ = false;
   std::string problem_;
   std::string partial_;  // a line of its log whose end has not come

@@ -39,7 +39,7 @@ Task<void> RoutedInterfaces::run() {
 
 Result<> RoutedInterfaces::usable(const Ip& vip, const std::string& interface) {
   if (!routed_.contains(vip)) return wire_->usable(vip, interface);
-  if (!wire_->guards()) return fail(Code::unavailable, "the interfaces are not guarded yet");
+  FL_CHECKED(wire_->guards());  // its packets may leave by any
   return check_routed(wire_->host(), vip, interface);
 }
 
