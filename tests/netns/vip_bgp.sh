@@ -108,7 +108,7 @@ for host in "${HOSTS[@]}"; do touch "$WORK/well-$host"; done
 
 # --- before anything runs: what --check says -------------------------------------------------------------------------
 config a >"$WORK/check.yaml"
-expect "the file is good" '^ok: program /usr/sbin/bird' in_ns a "$FAIRLEAD" agent --check --config "$WORK/check.yaml"
+expect "the file is good" '^ok +program /usr/sbin/bird' in_ns a "$FAIRLEAD" agent --check --config "$WORK/check.yaml"
 sed 's|bird: /usr/sbin/bird|bird: /nowhere/bird|' "$WORK/check.yaml" >"$WORK/lacks.yaml"
 refuse "a machine without BIRD" "/nowhere/bird.*package bird2" in_ns a "$FAIRLEAD" agent --check --config "$WORK/lacks.yaml"
 sed 's|as: 65010|as: none|' "$WORK/check.yaml" >"$WORK/wrong.yaml"

@@ -375,6 +375,36 @@ TEST(Elector, NeverTwo) {
   EXPECT_GT(changes, 100);
 }
 
+// Majorities of a list and of the one after the next need not meet.
+TEST(Elector, AHeartbeatThatCountsByAnOlderListIsNotGranted) {
+  Settings settings;
+  for (const char* name : {"a", "b", "c"})
+    settings.members.push_back({.name = name, .address = std::string(name) + ":1"});
+  const Version version{.term = 5, .index = 3};
+  Elector elector(
+      {.self = "a",
+       .incarnation = 1,
+       .durable = {.reserved_term = 1'000, .log = {{.version = version, .settings = settings}}}},
+      Instant(1h), [] { return 7; });
+  const Instant now = Instant(1h) + 1s;  // it is not young any more
+  elector.tick(now);
+  (void)elector.take_messages();
+  const auto verdict_on = [&](std::uint64_t sequence, Version members) {
+    Beat beat{.sequence = sequence,
+              .members = members,
+              .lease = Timing{}.lease,
+              .claims = {{.vip = vip(1), .epoch = 9}}};
+    elector.receive(now, "b", {.incarnation = 2, .beat = std::move(beat)});
+    for (const Elector::Envelope& sent : elector.take_messages())
+      if (sent.message.answer && sent.message.answer->sequence == sequence)
+        return sent.message.answer->verdicts.at(0).kind;
+    ADD_FAILURE() << "no answer";
+    return Verdict::Kind::lease;
+  };
+  EXPECT_EQ(verdict_on(1, {.term = 5, .index = 2}), Verdict::Kind::members);
+  EXPECT_EQ(verdict_on(2, version), Verdict::Kind::granted);
+}
+
 TEST(Elector, TheJudgeConvictsAnOpenFence) {
   int two = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
