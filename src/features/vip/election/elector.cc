@@ -336,10 +336,8 @@ void Elector::take_beat(Instant now, const std::string& from, const Message& mes
       answer.verdicts.push_back({.kind = Verdict::Kind::superseded, .epoch = claim.epoch});
       continue;
     }
-    if (raft_.leads()) {  // a claim of a row that an earlier assigner made
-      Row& row = table_[claim.vip];
-      if (claim.epoch > row.epoch) row = {.node = from, .epoch = claim.epoch};
-    }
+    if (raft_.leads())  // a claim of a row that an earlier assigner made
+      take_row(now, {.vip = claim.vip, .node = from, .epoch = claim.epoch});
     const Verdict verdict = stale_members
                                 ? Verdict{.kind = Verdict::Kind::members}
                                 : book_.claim(now, {from, message.incarnation}, beat.lease, claim);
@@ -414,9 +412,8 @@ void Elector::receive(Instant now, const std::string& from, const Message& messa
   for (const Claim& seen : message.assignments_seen) {
     peer.seen[seen.vip] = seen.epoch;
     // It knows a later row than this assigner, of one that is gone: the VIP is given anew.
-    const auto row = table_.find(seen.vip);
-    if (raft_.leads() && row != table_.end() && seen.epoch > row->second.epoch)
-      row->second = {.node = {}, .epoch = seen.epoch};
+    if (raft_.leads() && table_.contains(seen.vip))
+      take_row(now, {.vip = seen.vip, .node = {}, .epoch = seen.epoch});
   }
   for (const Offer& offer : message.offers) {
     take_offer(now, peer, offer);

@@ -375,6 +375,29 @@ TEST(Elector, NeverTwo) {
   EXPECT_GT(changes, 100);
 }
 
+// Of an assigner that it never heard of: else it would go on claiming, and never grant the other.
+TEST(Elector, ALeaderGivesUpWhatAnotherHoldsByALaterAssignment) {
+  Site site({"a", "b", "c"}, 1, 3);
+  site.run(3s);
+  const std::string holder = site.holder(1), leader = site.leader();
+  if (leader != holder) (void)site.host(leader).engine->raft().transfer({}, holder);
+  site.run(1s);
+  ASSERT_EQ(site.leader(), holder);
+  Site::Host& host = site.host(holder);
+  const std::vector<Claim> before = host.engine->wanted();
+  ASSERT_EQ(before.size(), 1u);
+  const std::string other = holder == "a" ? "b" : "a";
+  const Beat beat{.sequence = 1,
+                  .members = host.engine->raft().latest().version,
+                  .lease = Timing{}.lease,
+                  .claims = {{.vip = vip(1), .epoch = before[0].epoch + 1}}};
+  host.engine->receive(site.clock(host), other,
+                       {.incarnation = site.host(other).incarnation, .beat = beat});
+  EXPECT_TRUE(host.engine->wanted().empty());
+  ASSERT_EQ(host.engine->closing().size(), 1u);
+  EXPECT_EQ(host.engine->closing()[0], before[0]);
+}
+
 // Majorities of a list and of the one after the next need not meet.
 TEST(Elector, AHeartbeatThatCountsByAnOlderListIsNotGranted) {
   Settings settings;
