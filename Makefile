@@ -27,7 +27,7 @@ up: build ## Build and run the demonstration: make up [FABRIC=ovs]
 down: ## Stop what `make up` started
 	@scripts/up --stop
 
-test: ## Everything a change must pass: unit, simulation, fuzz, end to end (about twenty minutes on two cores)
+test: ## Everything a change must pass: unit, simulation, fuzz, end to end (about forty minutes on two cores)
 	@scripts/test
 
 bench: build ## Measure; tables as in docs/benchmarks.md

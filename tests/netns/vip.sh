@@ -4,9 +4,7 @@
 # capture at the switch's ports, under traffic, is judged by tests/netns/vip_judge.py.
 #
 #   RUNS    of each fault (3)
-#   FAULTS  those below, or some, or also smother: starve, and the engine last in the queue. That one is not among the usual:
-#           the kernel tells of a new IPv6 address late then, the engine adds it again, takes "Object exists" for a
-#           failure, and gives up a VIP that it answers for and has not announced.
+#   FAULTS  those below, or some, or also smother: starve, and the engine last in the queue, which slows the whole machine down.
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "needs root for network namespaces"; exit 77; }
 # shellcheck disable=SC1091  # not beside this script

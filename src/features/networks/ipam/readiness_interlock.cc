@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/controllers/told_events.h"
 #include "features/networks/ipam/happenings.h"
 
 namespace fairlead::ipam {
@@ -15,20 +16,6 @@ AgentWord agent_word(const NetworkState& networks, std::string_view node) {
           .silent_since = since};
 }
 
-// Told once it is true.
-class ReadinessInterlock::Tale final : public Hold {
- public:
-  Tale(control::EventRecorder& events, std::vector<control::Happening> happenings)
-      : events_(events), happenings_(std::move(happenings)) {}
-  void committed() override {
-    for (const control::Happening& happening : happenings_) events_.record(happening);
-  }
-
- private:
-  control::EventRecorder& events_;
-  std::vector<control::Happening> happenings_;
-};
-
 apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::Transaction&) {
   if (&proposal.kind != &networks_.attachments() || !proposal.desired) return {};
   Json& desired = *proposal.desired;
@@ -37,7 +24,8 @@ apiserver::Answer<> ReadinessInterlock::admit(const Proposal& proposal, store::T
   resource::set_condition(desired, ready, runtime_.wall_now());
   std::vector<control::Happening> happenings = happenings_of(proposal.live, desired);
   if (!happenings.empty())
-    proposal.holds.push_back(std::make_unique<Tale>(events_, std::move(happenings)));
+    proposal.holds.push_back(
+        std::make_unique<controllers::ToldEvents>(events_, std::move(happenings)));
   return {};
 }
 

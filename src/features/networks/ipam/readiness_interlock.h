@@ -26,8 +26,6 @@ class ReadinessInterlock final : public apiserver::Admission {
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
-  class Tale;
-
   runtime::Runtime& runtime_;
   const NetworkState& networks_;
   control::EventRecorder& events_;

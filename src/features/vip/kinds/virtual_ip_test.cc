@@ -65,8 +65,8 @@ TEST(VirtualIp, SpecIsChecked) {
   }
 }
 
-// The address is what it is; the rest can change.
-TEST(VirtualIp, AddressIsImmutable) {
+// The address and how it is announced are what they are; the rest can change.
+TEST(VirtualIp, AddressAndAnnounceAreImmutable) {
   const resource::Kind kind = virtual_ip_kind();
   const Json old =
       write(kind, object_of(kind, R"({"spec":{"address":"10.0.0.75","interface":"eth0"}})")).object;
@@ -78,6 +78,8 @@ TEST(VirtualIp, AddressIsImmutable) {
   EXPECT_EQ(change(R"({"address":"10.0.0.75","interface":"eth1"})"), Texts{});
   EXPECT_EQ(change(R"({"address":"10.0.0.76","interface":"eth0"})"),
             Texts{"spec.address: Forbidden: field is immutable"});
+  EXPECT_EQ(change(R"({"address":"10.0.0.75","interface":"lo","announce":"route"})"),
+            Texts{"spec.announce: Forbidden: field is immutable"});
 }
 
 // What a spec says to a node: its own priority, and the defaults of an entry of its file.

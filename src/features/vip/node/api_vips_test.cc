@@ -65,6 +65,12 @@ TEST(ApiVips, BesideTheFile) {
                 "health: caFile is a file of this node"},
            Case{"{}", R"({"address":"10.0.0.80","interface":"lo"})", "spec.interface: "},
            Case{"{}", R"({"address":7})", "address: "},
+           Case{"{}", R"({"address":"10.0.0.80","interface":"lo","announce":"route"})", ""},
+           Case{"{}", R"({"address":"10.0.0.80","interface":"lo","announce":"bgp"})",
+                "this node's file has no bgp"},
+           Case{"{}",
+                R"({"address":"10.0.0.80","interface":"lo","announce":"route","anycast":true})",
+                "anycast, and announce: external, are only for the agents' files"},
        }) {
     const MergedVips merged = merge_vips(file(from_api), {object("v", spec)});
     const std::string why = merged.refused.contains("v") ? merged.refused.at("v") : "";

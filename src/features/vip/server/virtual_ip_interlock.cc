@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/controllers/told_events.h"
 #include "api/identity/user.h"
 #include "api/resource/columns.h"
 #include "api/store/transaction.h"
@@ -72,20 +73,6 @@ std::string node_may_not(std::string_view node, const Json& live, const Json& de
   return {};
 }
 
-// Told once it is true.
-class VirtualIpInterlock::Tale final : public Hold {
- public:
-  Tale(control::EventRecorder& events, std::vector<control::Happening> happenings)
-      : events_(events), happenings_(std::move(happenings)) {}
-  void committed() override {
-    for (const control::Happening& happening : happenings_) events_.record(happening);
-  }
-
- private:
-  control::EventRecorder& events_;
-  std::vector<control::Happening> happenings_;
-};
-
 VirtualIpInterlock::VirtualIpInterlock(runtime::Runtime& runtime, const resource::Catalog& catalog,
                                        const watchcache::WatchCache& cache,
                                        control::EventRecorder& events)
@@ -111,7 +98,8 @@ Answer<> VirtualIpInterlock::admit(const Proposal& proposal, store::Transaction&
     resource::set_condition(desired, condition, runtime_.wall_now());
   std::vector<control::Happening> happenings = happenings_of(proposal.live, desired);
   if (!happenings.empty())
-    proposal.holds.push_back(std::make_unique<Tale>(events_, std::move(happenings)));
+    proposal.holds.push_back(
+        std::make_unique<controllers::ToldEvents>(events_, std::move(happenings)));
   return {};
 }
 

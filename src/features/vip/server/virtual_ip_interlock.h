@@ -28,7 +28,6 @@ class VirtualIpInterlock final : public apiserver::Admission {
   apiserver::Answer<> admit(const Proposal& proposal, store::Transaction& transaction) override;
 
  private:
-  class Tale;
   apiserver::Answer<> admit_new(const Proposal& proposal, store::Transaction& transaction) const;
 
   runtime::Runtime& runtime_;
